@@ -1,0 +1,22 @@
+# Every library from outside, as an imported target. ./dev setup installs them all.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(ZLIB REQUIRED)                # ZLIB::ZLIB
+find_package(fmt REQUIRED)                 # fmt::fmt
+find_package(tl-expected REQUIRED)         # tl::expected
+find_package(nlohmann_json REQUIRED)       # nlohmann_json::nlohmann_json
+find_package(CLI11 REQUIRED)               # CLI11::CLI11
+find_package(tomlplusplus REQUIRED)        # tomlplusplus::tomlplusplus
+
+# Debian's CMake files of these two differ between releases; their pkg-config files do not.
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+add_library(xxHash::xxhash ALIAS PkgConfig::xxhash)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+add_library(hwy::hwy ALIAS PkgConfig::hwy)
+
+find_package(FlatBuffers REQUIRED)         # flatbuffers::flatbuffers, flatbuffers::flatc
+find_package(XNNPACK)                      # XNNPACK::XNNPACK with pthreadpool and cpuinfo
+if(NOT XNNPACK_FOUND)
+  message(WARNING "No current XNNPACK: run ./dev setup. Everything that needs it is left out of this build.")
+endif()

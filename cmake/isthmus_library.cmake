@@ -1,0 +1,55 @@
+# isthmus_library(<folder> [LINKS <targets>...])
+#
+# Makes the static library isthmus_<folder> of every .cc below the calling folder (main.cc apart), with src/
+# as its include directory. It links the folders that its row in layers.txt allows, as far as they exist, and LINKS.
+
+set(ISTHMUS_LAYERS_FILE "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ISTHMUS_LAYERS_FILE}")
+
+file(STRINGS "${ISTHMUS_LAYERS_FILE}" rows REGEX "^[a-z]")
+set(ISTHMUS_FOLDERS "")
+foreach(row IN LISTS rows)
+  string(REGEX MATCH "^([a-z_]+):(.*)$" matched "${row}")
+  set(folder "${CMAKE_MATCH_1}")
+  separate_arguments(allowed UNIX_COMMAND "${CMAKE_MATCH_2}")
+  list(APPEND ISTHMUS_FOLDERS "${folder}")
+  set(ISTHMUS_MAY_USE_${folder} "${allowed}")
+endforeach()
+
+# Everything in src/, for tests and benchmarks.
+add_library(isthmus_all INTERFACE)
+
+function(isthmus_library folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;SOURCES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "isthmus_library(${folder}): what is '${arg_UNPARSED_ARGUMENTS}'? Targets go after LINKS.")
+  endif()
+  if(NOT folder IN_LIST ISTHMUS_FOLDERS)
+    message(FATAL_ERROR "src/${folder} has no row in cmake/layers.txt: add one that says whom it may use.")
+  endif()
+
+  set(sources "${arg_SOURCES}")
+  if(NOT sources)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+    list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  endif()
+
+  set(links "")
+  foreach(used IN LISTS ISTHMUS_MAY_USE_${folder})
+    if(TARGET isthmus_${used})
+      list(APPEND links isthmus_${used})
+    endif()
+  endforeach()
+  list(APPEND links ${arg_LINKS})
+
+  if(sources)
+    set(scope PUBLIC)
+    add_library(isthmus_${folder} STATIC ${sources})
+  else()
+    set(scope INTERFACE)
+    add_library(isthmus_${folder} INTERFACE)
+  endif()
+  target_include_directories(isthmus_${folder} ${scope} "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(isthmus_${folder} ${scope} ${links})
+  target_link_libraries(isthmus_all INTERFACE isthmus_${folder})
+endfunction()
