@@ -1,0 +1,22 @@
+// The few functions of base/ that need a body of their own.
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/check.h"
+#include "base/expected.h"
+
+namespace isthmus {
+
+std::string Error::text() const {
+  std::string text = message;
+  for (const std::string& place : places) text += "\n  in " + place;
+  return text;
+}
+
+void check_failed(const char* condition, const char* file, int line, std::string_view what) {
+  std::fprintf(stderr, "isthmus: internal error at %s:%d: %s does not hold: %.*s\n", file, line, condition,
+               static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+}  // namespace isthmus

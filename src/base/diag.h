@@ -1,0 +1,34 @@
+// What a stage has to say that is no failure. Libraries append here; only the command line prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace isthmus {
+
+enum class Severity : std::uint8_t { kNote, kWarning };
+
+struct Diagnostic {
+  Severity severity = Severity::kNote;
+  std::string code;  // stable: users and tests grep it
+  std::string node;  // the value's name in the graph; empty where it concerns the whole model
+  std::string text;
+};
+
+class Diagnostics {
+ public:
+  void note(std::string code, std::string node, std::string text) {
+    entries_.push_back({Severity::kNote, std::move(code), std::move(node), std::move(text)});
+  }
+  void warn(std::string code, std::string node, std::string text) {
+    entries_.push_back({Severity::kWarning, std::move(code), std::move(node), std::move(text)});
+  }
+  const std::vector<Diagnostic>& entries() const { return entries_; }
+
+ private:
+  std::vector<Diagnostic> entries_;
+};
+
+}  // namespace isthmus

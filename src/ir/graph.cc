@@ -1,0 +1,96 @@
+// Building and looking up.
+#include "ir/graph.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <limits>
+
+namespace isthmus {
+
+std::uint64_t Constant::content_hash() const {
+  if (hash) return *hash;
+  CHECK(data.has_value(), "a constant without data and without a hash");
+  const Blob bytes = contiguous_bytes(*data);
+  // The type and shape are part of it: the same bytes as another type are another constant.
+  std::string header(name_of(data->dtype));
+  for (const std::int64_t size : data->sizes) header += fmt::format(",{}", size);
+  return XXH3_64bits_withSeed(bytes.bytes().data(), bytes.size(), XXH3_64bits(header.data(), header.size()));
+}
+
+ValueId Graph::add_value(std::string name, TensorType type, ValueKind kind, std::size_t index) {
+  CHECK(is_value_name(name), "'" + name + "' is no name of a value");
+  CHECK(values_.size() < std::numeric_limits<std::uint32_t>::max(), "too many values");
+  const ValueId id{static_cast<std::uint32_t>(values_.size())};
+  const bool is_new = by_name_.emplace(name, id).second;
+  CHECK(is_new, "two values are named " + name);
+  values_.push_back({std::move(name), std::move(type), kind, static_cast<std::uint32_t>(index)});
+  return id;
+}
+
+ValueId Graph::add_input(std::string name, TensorType type) {
+  inputs_.push_back(add_value(std::move(name), std::move(type), ValueKind::kInput, inputs_.size()));
+  return inputs_.back();
+}
+
+ValueId Graph::add_constant(std::string name, TensorType type, Constant constant) {
+  constants_.push_back(std::move(constant));
+  return add_value(std::move(name), std::move(type), ValueKind::kConstant, constants_.size() - 1);
+}
+
+ValueId Graph::add_constant(std::string name, TensorView data, std::string fqn) {
+  TensorType type{data.dtype, Shape(data.sizes.begin(), data.sizes.end())};
+  return add_constant(std::move(name), std::move(type), Constant{std::move(fqn), std::move(data), std::nullopt});
+}
+
+NodeId Graph::add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin) {
+  for (const ValueId input : inputs) CHECK(input.index < values_.size(), "an input that does not exist");
+  const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  std::vector<ValueId> outputs;
+  outputs.reserve(results.size());
+  for (Result& result : results) {
+    outputs.push_back(add_value(std::move(result.name), std::move(result.type), ValueKind::kResult, id.index));
+  }
+  nodes_.push_back({op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin)});
+  return id;
+}
+
+std::optional<ValueId> Graph::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+const Node* Graph::producer(ValueId id) const {
+  const Value& value = values_[id.index];
+  return value.kind == ValueKind::kResult ? &nodes_[value.index] : nullptr;
+}
+
+const Constant* Graph::constant(ValueId id) const {
+  const Value& value = values_[id.index];
+  return value.kind == ValueKind::kConstant ? &constants_[value.index] : nullptr;
+}
+
+bool is_value_name(std::string_view name) {
+  if (name.empty() || name.size() > 1024) return false;
+  for (const char c : name) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+    if (!is_letter && !(c >= '0' && c <= '9') && c != '_' && c != '.') return false;
+  }
+  return true;
+}
+
+std::string shape_text(const Graph& graph, const Shape& shape) {
+  std::string text = "[";
+  for (const Dim dim : shape) {
+    if (text.size() > 1) text += ',';
+    text += graph.exprs().text(dim);
+  }
+  return text + "]";
+}
+
+std::string type_text(const Graph& graph, const TensorType& type) {
+  return std::string(name_of(type.dtype)) + shape_text(graph, type.shape);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,121 @@
+// The model as two flat arrays: values and the nodes that make them, in execution order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/tensor.h"
+#include "ir/attrs.h"
+#include "ir/exprs.h"
+#include "ir/ids.h"
+#include "ir/op.h"
+#include "ir/types.h"
+
+namespace isthmus {
+
+// Where in the user's model a node comes from; each part may be empty.
+struct Origin {
+  std::string source;  // "networks.py:251"
+  std::string call;    // "concat"
+  std::string module;  // "fusion.blocks.0"
+  bool empty() const { return source.empty() && call.empty() && module.empty(); }
+  bool operator==(const Origin&) const = default;
+};
+
+// A value that the model carries with it. Its data may be absent: a graph read from text has only its hash.
+struct Constant {
+  std::string fqn;                    // the name in the user's module; empty for constants made by us
+  std::optional<TensorView> data;     // its sizes equal the value's shape
+  std::optional<std::uint64_t> hash;  // known without data, from text
+
+  // Of the elements in row-major order and their type; reads the data when it has not been given.
+  std::uint64_t content_hash() const;
+};
+
+enum class ValueKind : std::uint8_t { kInput, kConstant, kResult };
+
+struct Value {
+  std::string name;  // unique and stable; it also names its node in messages
+  TensorType type;
+  ValueKind kind = ValueKind::kResult;
+  std::uint32_t index = 0;  // of the node (kResult) or the constant (kConstant) behind it
+};
+
+struct Node {
+  Op op = Op::kForeign;
+  Attrs attrs;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Origin origin;
+};
+
+enum class OutputKind : std::uint8_t {
+  kResult,    // what the model returns
+  kMutation,  // what the model writes back to a buffer, a parameter or an input
+};
+
+// One leaf of what the model returns: a value, or something known before it runs.
+struct Output {
+  std::variant<ValueId, ArgValue> value;
+  OutputKind kind = OutputKind::kResult;
+  std::string target;  // of a mutation: what it changes
+};
+
+struct Result {
+  std::string name;
+  TensorType type;
+};
+
+class Graph {
+ public:
+  Exprs& exprs() { return exprs_; }
+  const Exprs& exprs() const { return exprs_; }
+
+  // Building, in execution order. Names must be new and inputs must exist: anything else is our caller's mistake.
+  ValueId add_input(std::string name, TensorType type);
+  ValueId add_constant(std::string name, TensorType type, Constant constant);
+  ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
+  NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
+  void add_output(Output output) { outputs_.push_back(std::move(output)); }
+
+  std::span<const Value> values() const { return values_; }
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const ValueId> inputs() const { return inputs_; }
+  std::span<const Output> outputs() const { return outputs_; }
+  std::span<const Constant> constants() const { return constants_; }
+
+  const Value& operator[](ValueId id) const { return values_[id.index]; }
+  const Node& operator[](NodeId id) const { return nodes_[id.index]; }
+  const TensorType& type(ValueId id) const { return values_[id.index].type; }
+  std::optional<ValueId> find(std::string_view name) const;
+  // The node that makes the value; nothing for inputs and constants.
+  const Node* producer(ValueId id) const;
+  const Constant* constant(ValueId id) const;
+
+ private:
+  ValueId add_value(std::string name, TensorType type, ValueKind kind, std::size_t index);
+
+  Exprs exprs_;
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+  std::vector<Constant> constants_;
+  std::vector<ValueId> inputs_;
+  std::vector<Output> outputs_;
+  std::map<std::string, ValueId, std::less<>> by_name_;
+};
+
+// Letters, digits, '_' and '.', and every byte of a non-ASCII letter; not empty.
+bool is_value_name(std::string_view name);
+
+// "[1,4*s0,3]"
+std::string shape_text(const Graph& graph, const Shape& shape);
+// "f32[1,4*s0,3]"
+std::string type_text(const Graph& graph, const TensorType& type);
+
+}  // namespace isthmus

@@ -1,0 +1,375 @@
+// Reads a graph from its text form.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "ir/literals.h"
+#include "ir/text.h"
+
+namespace isthmus {
+namespace {
+
+// One line, read from left to right.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view line) : rest_(line) {}
+
+  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
+  bool at_end() {
+    skip_spaces();
+    return rest_.empty();
+  }
+  char peek() {
+    skip_spaces();
+    return rest_.empty() ? '\0' : rest_.front();
+  }
+  bool take(std::string_view token) {
+    skip_spaces();
+    if (!rest_.starts_with(token)) return false;
+    rest_.remove_prefix(token.size());
+    return true;
+  }
+  Expected<void> want(std::string_view token) {
+    if (!take(token)) return bad_input(fmt::format("expected '{}' before '{}'", token, rest_.substr(0, 40)));
+    return {};
+  }
+  // Letters, digits, '_', '.' and non-ASCII bytes.
+  Expected<std::string> word() {
+    skip_spaces();
+    std::size_t length = 0;
+    while (length < rest_.size() && is_value_name(rest_.substr(length, 1))) ++length;
+    if (length == 0) return bad_input(fmt::format("expected a name before '{}'", rest_.substr(0, 40)));
+    std::string result(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    return result;
+  }
+  Expected<std::string> value_name() {
+    TRY(want("%"));
+    std::string name = TRY(word());
+    if (!is_value_name(name)) return bad_input(fmt::format("'{}...' is too long a name", name.substr(0, 40)));
+    return name;
+  }
+  Expected<std::string> string() {
+    skip_spaces();
+    return take_quoted(rest_);
+  }
+  Expected<std::int64_t> integer() {
+    skip_spaces();
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) return bad_input(fmt::format("expected an integer before '{}'", rest_.substr(0, 40)));
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+  // Everything up to a ',', ')' or ']' that closes what was open before, or to a space.
+  std::string_view scalar() {
+    skip_spaces();
+    int depth = 0;
+    bool is_quoted = false;
+    std::size_t length = 0;
+    for (; length < rest_.size(); ++length) {
+      const char c = rest_[length];
+      if (c == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      if (c == '(') ++depth;
+      if (depth == 0 && (c == ',' || c == ')' || c == ']' || c == ' ')) break;
+      if (c == ')') --depth;
+    }
+    const std::string_view result = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return result;
+  }
+  // The text up to `end`, which is removed as well.
+  Expected<std::string_view> until(std::string_view end) {
+    const std::size_t length = rest_.find(end);
+    if (length == std::string_view::npos) return bad_input(fmt::format("expected '{}'", end));
+    const std::string_view result = rest_.substr(0, length);
+    rest_.remove_prefix(length + end.size());
+    return result;
+  }
+  std::string_view rest() const { return rest_; }
+  void drop_rest() { rest_ = {}; }
+
+ private:
+  std::string_view rest_;
+};
+
+class Parser {
+ public:
+  Expected<Graph> whole(std::string_view text) {
+    std::size_t number = 0;
+    while (!text.empty()) {
+      const std::size_t length = std::min(text.find('\n'), text.size());
+      auto done = line(Cursor(text.substr(0, length)));
+      ++number;
+      if (!done) return bad_input(fmt::format("line {}: {}", number, done.error().message));
+      text.remove_prefix(std::min(length + 1, text.size()));
+    }
+    if (!has_header_) return bad_input("the text does not begin with 'graph'");
+    if (!has_return_) return bad_input(fmt::format("line {}: expected a 'return' at the end", number));
+    return std::move(graph_);
+  }
+
+ private:
+  Expected<void> line(Cursor cursor) {
+    if (cursor.at_end() || cursor.peek() == '#') return {};
+    if (!has_header_) {
+      TRY(cursor.want("graph"));
+      has_header_ = true;
+    } else if (has_return_) {
+      return bad_input("nothing may follow 'return'");
+    } else if (cursor.take("symbol ")) {
+      TRY(symbol(cursor));
+    } else if (cursor.take("input ")) {
+      TRY(input(cursor));
+    } else if (cursor.take("const ")) {
+      TRY(constant(cursor));
+    } else if (cursor.take("mutate ")) {
+      TRY(mutation(cursor));
+    } else if (cursor.take("return")) {
+      TRY(results(cursor));
+    } else {
+      TRY(node(cursor));
+    }
+    if (!cursor.at_end()) return bad_input(fmt::format("unexpected '{}'", cursor.rest()));
+    return {};
+  }
+
+  Expected<std::string> new_name(Cursor& cursor) {
+    std::string name = TRY(cursor.value_name());
+    if (graph_.find(name)) return bad_input(fmt::format("%{} is defined twice", name));
+    return name;
+  }
+  Expected<ValueId> known_value(Cursor& cursor) {
+    const std::string name = TRY(cursor.value_name());
+    const auto id = graph_.find(name);
+    if (!id) return bad_input(fmt::format("%{} is used before it is defined", name));
+    return *id;
+  }
+
+  Expected<void> symbol(Cursor& cursor) {
+    Symbol symbol;
+    symbol.name = TRY(cursor.word());
+    if (!is_symbol_name(symbol.name)) return bad_input(fmt::format("'{}' is no name of a symbol", symbol.name));
+    if (graph_.exprs().find_symbol(symbol.name) != nullptr) {
+      return bad_input(fmt::format("symbol {} is declared twice", symbol.name));
+    }
+    TRY(cursor.want("in"));
+    TRY(cursor.want("["));
+    if (cursor.peek() != ',') symbol.min = TRY(cursor.integer());
+    TRY(cursor.want(","));
+    if (cursor.peek() != ']') symbol.max = TRY(cursor.integer());
+    TRY(cursor.want("]"));
+    if (cursor.take("~")) symbol.hint = TRY(cursor.integer());
+    graph_.exprs().declare(std::move(symbol));
+    return {};
+  }
+
+  Expected<TensorType> type(Cursor& cursor) {
+    const std::string name = TRY(cursor.word());
+    const auto dtype = dtype_from_name(name);
+    if (!dtype) return bad_input(fmt::format("'{}' is no element type", name));
+    TensorType result{*dtype, {}};
+    TRY(cursor.want("["));
+    if (cursor.take("]")) return result;
+    do {
+      result.shape.push_back(TRY(graph_.exprs().parse(cursor.scalar())));
+    } while (cursor.take(","));
+    TRY(cursor.want("]"));
+    return result;
+  }
+
+  Expected<void> input(Cursor& cursor) {
+    std::string name = TRY(new_name(cursor));
+    TRY(cursor.want(":"));
+    graph_.add_input(std::move(name), TRY(type(cursor)));
+    return {};
+  }
+
+  Expected<void> constant(Cursor& cursor) {
+    std::string name = TRY(new_name(cursor));
+    TRY(cursor.want(":"));
+    TensorType constant_type = TRY(type(cursor));
+    std::vector<std::int64_t> sizes;
+    for (const Dim dim : constant_type.shape) {
+      if (!dim.is_fixed()) return bad_input("the shape of a constant is fixed");
+      sizes.push_back(dim.value());
+    }
+    Constant result;
+    if (cursor.take("#")) {
+      std::uint64_t hash = 0;
+      const std::string digits = TRY(cursor.word());
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+      if (error != std::errc() || end != digits.data() + digits.size() || digits.size() != 16) {
+        return bad_input(fmt::format("'{}' is no hash of 16 hex digits", digits));
+      }
+      result.hash = hash;
+    } else {
+      TRY(cursor.want("="));
+      std::string_view elements;
+      if (cursor.peek() == '[') {
+        elements = TRY(cursor.until("]"));
+        elements.remove_prefix(1);
+      } else {
+        elements = cursor.scalar();
+      }
+      result.data = TRY(tensor_from_inline(constant_type.dtype, std::move(sizes), elements));
+    }
+    if (cursor.peek() == '"') result.fqn = TRY(cursor.string());
+    graph_.add_constant(std::move(name), std::move(constant_type), std::move(result));
+    return {};
+  }
+
+  Expected<ArgValue> arg(Cursor& cursor, std::vector<ValueId>& inputs, int depth) {
+    if (depth > 16) return bad_input("lists are nested too deeply");
+    switch (cursor.peek()) {
+      case '%':
+        inputs.push_back(TRY(known_value(cursor)));
+        return ArgValue{TensorArg{}};
+      case '"':
+        return ArgValue{TRY(cursor.string())};
+      case '\'':
+        return ArgValue{WordArg{TRY(cursor.string())}};
+      case '[': {
+        TRY(cursor.want("["));
+        std::vector<ArgValue> list;
+        if (cursor.take("]")) return ArgValue{std::move(list)};
+        do {
+          list.push_back(TRY(arg(cursor, inputs, depth + 1)));
+        } while (cursor.take(","));
+        TRY(cursor.want("]"));
+        return ArgValue{std::move(list)};
+      }
+      default:
+        return scalar_arg(cursor.scalar());
+    }
+  }
+
+  static std::optional<double> number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  }
+
+  Expected<ArgValue> scalar_arg(std::string_view text) {
+    if (text == "none") return ArgValue{NoneArg{}};
+    if (text == "true") return ArgValue{true};
+    if (text == "false") return ArgValue{false};
+    if (const auto dtype = dtype_from_name(text)) return ArgValue{*dtype};
+    if (text.starts_with("complex(") && text.ends_with(")")) {
+      const std::string_view inner = text.substr(8, text.size() - 9);
+      const std::size_t comma = std::min(inner.find(','), inner.size());
+      const auto real = number(inner.substr(0, comma));
+      const auto imaginary = number(inner.substr(std::min(comma + 1, inner.size())));
+      if (!real || !imaginary) return bad_input(fmt::format("'{}' is no complex number", text));
+      return ArgValue{std::complex<double>(*real, *imaginary)};
+    }
+    const bool is_number = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+    const bool has_float_mark = text.find_first_of(".e") != std::string_view::npos;
+    if (text == "inf" || text == "-inf" || text == "nan" || (is_number && has_float_mark)) {
+      if (const auto value = number(text)) return ArgValue{*value};
+    }
+    return ArgValue{TRY(graph_.exprs().parse(text))};
+  }
+
+  Expected<void> foreign(Cursor& cursor, ForeignAttrs& attrs, std::vector<ValueId>& inputs) {
+    attrs.target = TRY(cursor.string());
+    while (cursor.take(",")) {
+      Arg argument;
+      const Cursor before = cursor;
+      if (auto word = cursor.word(); word && cursor.take("=")) {
+        argument.name = std::move(*word);
+      } else {
+        cursor = before;
+      }
+      argument.value = TRY(arg(cursor, inputs, 0));
+      attrs.args.push_back(std::move(argument));
+    }
+    return cursor.want(")");
+  }
+
+  Expected<void> plain(Cursor& cursor, std::vector<ValueId>& inputs) {
+    if (cursor.take(")")) return {};
+    do {
+      inputs.push_back(TRY(known_value(cursor)));
+    } while (cursor.take(","));
+    return cursor.want(")");
+  }
+
+  Expected<void> node(Cursor& cursor) {
+    std::vector<Result> outputs;
+    if (cursor.peek() == '%') {
+      do {
+        outputs.push_back({TRY(new_name(cursor)), {}});
+        for (std::size_t i = 0; i + 1 < outputs.size(); ++i) {
+          if (outputs[i].name == outputs.back().name) {
+            return bad_input(fmt::format("%{} is defined twice", outputs[i].name));
+          }
+        }
+      } while (cursor.take(","));
+      TRY(cursor.want("="));
+    }
+    const std::string op_name = TRY(cursor.word());
+    const auto op = op_from_name(op_name);
+    if (!op) return bad_input(fmt::format("unknown op '{}'", op_name));
+    TRY(cursor.want("("));
+    Attrs attrs = default_attrs(*op);
+    std::vector<ValueId> inputs;
+    if (auto* foreign_attrs = std::get_if<ForeignAttrs>(&attrs)) {
+      TRY(foreign(cursor, *foreign_attrs, inputs));
+    } else {
+      TRY(plain(cursor, inputs));
+    }
+    if (!outputs.empty()) TRY(cursor.want(":"));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (i > 0) TRY(cursor.want(","));
+      outputs[i].type = TRY(type(cursor));
+    }
+    Origin origin;
+    if (cursor.take("# ")) {
+      origin = TRY(origin_from_text(cursor.rest()));
+      cursor.drop_rest();
+    }
+    graph_.add_node(*op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin));
+    return {};
+  }
+
+  Expected<Output> leaf(Cursor& cursor) {
+    if (cursor.peek() == '%') return Output{TRY(known_value(cursor)), OutputKind::kResult, {}};
+    std::vector<ValueId> inputs;
+    ArgValue value = TRY(arg(cursor, inputs, 0));
+    if (!inputs.empty()) return bad_input("a list of values cannot be returned; return each of them");
+    return Output{std::move(value), OutputKind::kResult, {}};
+  }
+
+  Expected<void> mutation(Cursor& cursor) {
+    std::string target = TRY(cursor.string());
+    Output output = TRY(leaf(cursor));
+    output.kind = OutputKind::kMutation;
+    output.target = std::move(target);
+    graph_.add_output(std::move(output));
+    return {};
+  }
+
+  Expected<void> results(Cursor& cursor) {
+    has_return_ = true;
+    if (cursor.at_end()) return {};
+    do {
+      graph_.add_output(TRY(leaf(cursor)));
+    } while (cursor.take(","));
+    return {};
+  }
+
+  Graph graph_;
+  bool has_header_ = false;
+  bool has_return_ = false;
+};
+
+}  // namespace
+
+Expected<Graph> parse_graph(std::string_view text) { return Parser().whole(text); }
+
+}  // namespace isthmus

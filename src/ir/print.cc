@@ -1,0 +1,162 @@
+// Prints a graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/literals.h"
+#include "ir/text.h"
+
+namespace isthmus {
+namespace {
+
+class Printer {
+ public:
+  Printer(const Graph& graph, TextOptions options) : graph_(graph), options_(options) {
+    if (!options_.with_names) number_values();
+  }
+
+  std::string whole() {
+    out_ = "graph\n";
+    for (const Symbol& symbol : graph_.exprs().symbols()) print_symbol(symbol);
+    for (const ValueId input : graph_.inputs()) append("  input {} : {}\n", name(input), type(input));
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      if (graph_.values()[i].kind == ValueKind::kConstant) print_constant(ValueId{i});
+    }
+    for (const Node& node : graph_.nodes()) print_node(node);
+    print_outputs();
+    return std::move(out_);
+  }
+
+  // The inputs of a foreign node are written where its arguments mention them.
+  std::string arg(const ArgValue& arg_value, std::span<const ValueId>& inputs) const {
+    struct Visitor {
+      const Printer& printer;
+      std::span<const ValueId>& inputs;
+      std::string operator()(const NoneArg&) const { return "none"; }
+      std::string operator()(const TensorArg&) const {
+        if (inputs.empty()) return "tensor";
+        const ValueId next = inputs.front();
+        inputs = inputs.subspan(1);
+        return printer.name(next);
+      }
+      std::string operator()(const Dim& dim) const { return printer.graph_.exprs().text(dim); }
+      std::string operator()(double number) const { return float_text(number); }
+      std::string operator()(bool truth) const { return truth ? "true" : "false"; }
+      std::string operator()(const std::string& text) const { return quoted(text); }
+      std::string operator()(DType dtype) const { return std::string(name_of(dtype)); }
+      std::string operator()(const WordArg& word) const { return quoted(word.word, '\''); }
+      std::string operator()(const std::complex<double>& number) const {
+        return fmt::format("complex({},{})", float_text(number.real()), float_text(number.imag()));
+      }
+      std::string operator()(const std::vector<ArgValue>& list) const {
+        std::string text = "[";
+        for (const ArgValue& item : list) text += (text.size() > 1 ? "," : "") + printer.arg(item, inputs);
+        return text + "]";
+      }
+    };
+    return std::visit(Visitor{*this, inputs}, arg_value.value);
+  }
+
+ private:
+  template <class... Parts>
+  void append(fmt::format_string<Parts...> format, Parts&&... parts) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Parts>(parts)...);
+  }
+
+  std::string name(ValueId id) const {
+    return options_.with_names ? "%" + graph_[id].name : fmt::format("%{}", numbers_[id.index]);
+  }
+  // In the order in which they are printed: inputs, constants, results.
+  void number_values() {
+    numbers_.resize(graph_.values().size());
+    std::size_t next = 0;
+    for (const ValueKind kind : {ValueKind::kInput, ValueKind::kConstant, ValueKind::kResult}) {
+      for (std::size_t i = 0; i < numbers_.size(); ++i) {
+        if (graph_.values()[i].kind == kind) numbers_[i] = next++;
+      }
+    }
+  }
+  std::string type(ValueId id) const { return type_text(graph_, graph_.type(id)); }
+
+  void print_symbol(const Symbol& symbol) {
+    const auto number = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : std::string(); };
+    append("  symbol {} in [{},{}]", symbol.name, number(symbol.min), number(symbol.max));
+    if (symbol.hint) append(" ~{}", *symbol.hint);
+    out_ += '\n';
+  }
+
+  void print_constant(ValueId id) {
+    const Constant& constant = *graph_.constant(id);
+    append("  const {} : {}", name(id), type(id));
+    std::string elements = constant.data ? inline_text(*constant.data) : std::string();
+    if (elements.empty()) {
+      append(" #{:016x}", constant.content_hash());
+    } else {
+      append(" = {}", elements);
+    }
+    if (options_.with_origins && !constant.fqn.empty()) append(" {}", quoted(constant.fqn));
+    out_ += '\n';
+  }
+
+  void print_node(const Node& node) {
+    out_ += "  ";
+    for (const ValueId output : node.outputs) append("{}{}", output == node.outputs.front() ? "" : ", ", name(output));
+    if (!node.outputs.empty()) out_ += " = ";
+    append("{}(", name_of(node.op));
+    std::visit([&](const auto& attrs) { print_arguments(node, attrs); }, node.attrs);
+    for (const ValueId output : node.outputs)
+      append("{}{}", output == node.outputs.front() ? " : " : ", ", type(output));
+    if (options_.with_origins && !node.origin.empty()) append("  # {}", origin_text(node.origin));
+    out_ += '\n';
+  }
+
+  void print_arguments(const Node& node, const ForeignAttrs& attrs) {
+    append("{}", quoted(attrs.target));
+    std::span<const ValueId> inputs = node.inputs;
+    for (const Arg& argument : attrs.args) {
+      append(", {}{}{}", argument.name, argument.name.empty() ? "" : "=", arg(argument.value, inputs));
+    }
+    out_ += ')';
+  }
+
+  void print_arguments(const Node& node, const NoAttrs&) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) append("{}{}", i == 0 ? "" : ", ", name(node.inputs[i]));
+    out_ += ')';
+  }
+
+  std::string leaf(const Output& output) const {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) return name(*id);
+    std::span<const ValueId> none;
+    return arg(std::get<ArgValue>(output.value), none);
+  }
+
+  void print_outputs() {
+    for (const Output& output : graph_.outputs()) {
+      if (output.kind == OutputKind::kMutation) append("  mutate {} {}\n", quoted(output.target), leaf(output));
+    }
+    out_ += "  return";
+    bool is_first = true;
+    for (const Output& output : graph_.outputs()) {
+      if (output.kind != OutputKind::kResult) continue;
+      append("{} {}", is_first ? "" : ",", leaf(output));
+      is_first = false;
+    }
+    out_ += '\n';
+  }
+
+  const Graph& graph_;
+  TextOptions options_;
+  std::vector<std::size_t> numbers_;  // of the values, where they are printed without names
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print(const Graph& graph, TextOptions options) { return Printer(graph, options).whole(); }
+
+std::string arg_text(const Graph& graph, const ArgValue& value) {
+  std::span<const ValueId> none;
+  return Printer(graph, {}).arg(value, none);
+}
+
+}  // namespace isthmus

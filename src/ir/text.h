@@ -1,0 +1,36 @@
+// The text form of a graph: one node per line, complete enough to be read back.
+//
+//   graph
+//     symbol s0 in [1,64] ~3
+//     input %image : f32[s0,3,8,8]
+//     const %w : f32[8,3,3,3] #1f0c9a2e55d0b7a1 "stem.weight"
+//     %conv = conv2d(%image, %w) stride=[2,2] : f32[s0,8,4,4]  # vit.py:40 conv2d in stem
+//     %odd = foreign("aten.foo.default", self=%conv, dim=1) : f32[s0,8,4,4]
+//     return %odd
+//
+// Attributes that have their default are left out. Constants of up to eight elements are written out, larger ones by
+// the hash of their contents: a graph read back from text has the latter without data.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+#include "ir/graph.h"
+
+namespace isthmus {
+
+struct TextOptions {
+  bool with_names = true;    // else values are numbered in the order of their definition
+  bool with_origins = true;  // and the names of constants in the user's module
+};
+
+std::string print(const Graph& graph, TextOptions options = {});
+
+// Errors name the line.
+Expected<Graph> parse_graph(std::string_view text);
+
+// One argument of a foreign op: "[1,4*s0]", "none", "\"same\""; a tensor in it is written as "tensor".
+std::string arg_text(const Graph& graph, const ArgValue& value);
+
+}  // namespace isthmus

@@ -1,0 +1,29 @@
+// Turns an archive into a graph. No operator needs to be known: every node becomes a foreign op with its arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diag.h"
+#include "base/expected.h"
+#include "base/tensor.h"
+#include "formats/pt2.h"
+#include "ir/graph.h"
+
+namespace isthmus {
+
+struct Model {
+  Graph graph;
+  std::vector<std::optional<TensorView>> examples;  // one per graph input, where the archive has one
+};
+
+// "torch.ops.aten.cat.default" as messages and graphs say it: "aten.cat.default".
+std::string short_target(std::string_view target);
+
+// Constants of the graph are views of the archive's bytes and keep them alive.
+// Nodes that only compute sizes (sym_size, arithmetic on symbols) become expressions in the graph's table and vanish.
+Expected<Model> load(const pt2::Archive& archive, Diagnostics& diagnostics);
+
+}  // namespace isthmus

@@ -1,0 +1,53 @@
+// What is in a model file, for a person and for a program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diag.h"
+#include "formats/pt2.h"
+#include "load/load.h"
+
+namespace isthmus {
+
+// All that `isthmus inspect` says about an archive. Made without touching the weights' bytes.
+struct ModelSummary {
+  struct Tensor {
+    std::string name;
+    std::string dtype;
+    std::vector<std::string> shape;  // "1", "3", "4*s0"
+  };
+  struct Group {
+    std::size_t tensors = 0;
+    std::uint64_t elements = 0;  // a tensor under two names counts once
+    std::uint64_t bytes = 0;     // a storage that two tensors share counts once
+  };
+  std::string file;
+  std::uint64_t bytes = 0;
+  std::string layout;
+  std::string torch_version;
+  std::string schema;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;  // a leaf that is no tensor has its value as dtype and no shape
+  Group parameters;
+  Group buffers;
+  Group constants;
+  std::size_t nodes = 0;
+  std::vector<std::pair<std::string, std::size_t>> ops;  // by how often, then by name
+  std::vector<Symbol> symbols;
+  std::size_t examples = 0;
+  std::vector<Diagnostic> diagnostics;
+};
+
+ModelSummary summarize(const std::string& file, const pt2::Archive& archive, const Model& model,
+                       const Diagnostics& diagnostics);
+
+struct TextStyle {
+  bool has_colour = false;
+};
+std::string to_text(const ModelSummary& summary, TextStyle style);
+std::string to_json(const ModelSummary& summary);
+
+}  // namespace isthmus
