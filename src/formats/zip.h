@@ -45,9 +45,11 @@ class ZipStream {
   ~ZipStream();
 
   std::uint64_t left() const { return left_; }
-  // The next bytes; fails if fewer are left. After a failure the stream is of no more use.
+  // The next bytes; fails if fewer are left. After a failure only `rewind` makes sense.
   Expected<void> read(std::span<std::byte> out);
   Expected<void> skip(std::uint64_t count);
+  // Back to the first byte, also after a failure.
+  void rewind();
 
  private:
   friend class Zip;
@@ -58,6 +60,7 @@ class ZipStream {
 
   std::string name_;
   Blob packed_;
+  std::uint64_t size_ = 0;
   std::uint64_t left_ = 0;
   std::uint32_t expected_crc32_ = 0;
   std::unique_ptr<Inflater> inflater_;  // of a compressed entry

@@ -73,7 +73,11 @@ struct ZipStream::Inflater {
 };
 
 ZipStream::ZipStream(const ZipEntry& entry, Blob packed)
-    : name_(entry.name), packed_(std::move(packed)), left_(entry.size), expected_crc32_(entry.crc32) {
+    : name_(entry.name),
+      packed_(std::move(packed)),
+      size_(entry.size),
+      left_(entry.size),
+      expected_crc32_(entry.crc32) {
   if (entry.is_compressed) inflater_ = std::make_unique<Inflater>();
 }
 ZipStream::ZipStream(ZipStream&&) noexcept = default;
@@ -107,6 +111,11 @@ Expected<void> ZipStream::skip(std::uint64_t count) {
     count -= step;
   }
   return {};
+}
+
+void ZipStream::rewind() {
+  left_ = size_;
+  if (inflater_) inflater_ = std::make_unique<Inflater>();
 }
 
 Expected<void> ZipStream::inflate_into(std::span<std::byte> out) {
