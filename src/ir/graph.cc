@@ -55,6 +55,21 @@ NodeId Graph::add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vec
   return id;
 }
 
+void Graph::rename(ValueId id, std::string name) {
+  Value& value = values_[id.index];
+  if (value.name == name) return;
+  CHECK(is_value_name(name) && !by_name_.contains(name), "'" + name + "' cannot be the name of another value");
+  by_name_.erase(value.name);
+  by_name_.emplace(name, id);
+  value.name = std::move(name);
+}
+
+std::string Graph::unused_name(std::string_view stem) const {
+  std::string name(stem);
+  for (std::size_t number = 2; by_name_.contains(name); ++number) name = fmt::format("{}.{}", stem, number);
+  return name;
+}
+
 std::optional<ValueId> Graph::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -83,6 +83,9 @@ class Graph {
   ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
   NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
   void add_output(Output output) { outputs_.push_back(std::move(output)); }
+  void rename(ValueId id, std::string name);
+  // `stem`, or `stem` with the smallest number that makes it a new name.
+  std::string unused_name(std::string_view stem) const;
 
   std::span<const Value> values() const { return values_; }
   std::span<const Node> nodes() const { return nodes_; }
@@ -107,7 +110,11 @@ class Graph {
   std::vector<Constant> constants_;
   std::vector<ValueId> inputs_;
   std::vector<Output> outputs_;
-  std::map<std::string, ValueId, std::less<>> by_name_;
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> by_name_;
 };
 
 // Letters, digits, '_' and '.', and every byte of a non-ASCII letter; not empty.

@@ -1,5 +1,6 @@
 // Reads a graph from its text form.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -299,6 +300,75 @@ class Parser {
     return cursor.want(")");
   }
 
+  Expected<void> attr(Cursor& cursor, std::int64_t& number) {
+    number = TRY(cursor.integer());
+    return {};
+  }
+  Expected<void> attr(Cursor& cursor, double& value) {
+    const std::string_view text = cursor.scalar();
+    const auto found = number(text);
+    if (!found) return bad_input(fmt::format("'{}' is no number", text));
+    value = *found;
+    return {};
+  }
+  Expected<void> attr(Cursor& cursor, bool& truth) {
+    const std::string_view text = cursor.scalar();
+    if (text != "true" && text != "false") return bad_input(fmt::format("'{}' is neither true nor false", text));
+    truth = text == "true";
+    return {};
+  }
+  Expected<void> attr(Cursor& cursor, Dim& dim) {
+    dim = TRY(graph_.exprs().parse(cursor.scalar()));
+    return {};
+  }
+  Expected<void> attr(Cursor& cursor, DType& dtype) {
+    const std::string_view text = cursor.scalar();
+    const auto found = dtype_from_name(text);
+    if (!found) return bad_input(fmt::format("'{}' is no element type", text));
+    dtype = *found;
+    return {};
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum> Expected<void> attr(Cursor& cursor, Enum& word) {
+    const std::string_view text = cursor.scalar();
+    const auto found = std::ranges::find(words(word), text);
+    if (found == words(word).end())
+      return bad_input(fmt::format("'{}' is none of {}", text, fmt::join(words(word), ", ")));
+    word = static_cast<Enum>(found - words(word).begin());
+    return {};
+  }
+  template <class Item>
+  Expected<void> attr(Cursor& cursor, std::vector<Item>& items) {
+    TRY(cursor.want("["));
+    items.clear();
+    if (cursor.take("]")) return {};
+    do {
+      TRY(attr(cursor, items.emplace_back()));
+    } while (cursor.take(","));
+    return cursor.want("]");
+  }
+
+  // name=value pairs up to the ':' of the result's type.
+  template <class Fields>
+  Expected<void> fields(Cursor& cursor, Fields& attrs) {
+    while (!cursor.at_end() && cursor.peek() != ':') {
+      const std::string name = TRY(cursor.word());
+      TRY(cursor.want("="));
+      bool is_known = false;
+      Expected<void> done;
+      const auto try_field = [&](const auto& field) {
+        if (name != field.name) return;
+        is_known = true;
+        done = attr(cursor, attrs.*field.member);
+      };
+      std::apply([&](const auto&... field) { (try_field(field), ...); }, Fields::fields());
+      if (!is_known) return bad_input(fmt::format("this op has no attribute '{}'", name));
+      TRY(std::move(done));
+    }
+    return {};
+  }
+  static Expected<void> fields(Cursor&, ForeignAttrs&) { return {}; }
+
   Expected<void> node(Cursor& cursor) {
     std::vector<Result> outputs;
     if (cursor.peek() == '%') {
@@ -323,6 +393,7 @@ class Parser {
     } else {
       TRY(plain(cursor, inputs));
     }
+    TRY(std::visit([&](auto& alternative) { return fields(cursor, alternative); }, attrs));
     if (!outputs.empty()) TRY(cursor.want(":"));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i > 0) TRY(cursor.want(","));

@@ -119,9 +119,35 @@ class Printer {
     out_ += ')';
   }
 
-  void print_arguments(const Node& node, const NoAttrs&) {
+  template <class Fields>
+  void print_arguments(const Node& node, const Fields& attrs) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) append("{}{}", i == 0 ? "" : ", ", name(node.inputs[i]));
     out_ += ')';
+    const Fields defaults{};
+    const auto print_field = [&](const auto& field) {
+      if (attrs.*field.member == defaults.*field.member) return;
+      append(" {}=", field.name);
+      print_attr(attrs.*field.member);
+    };
+    std::apply([&](const auto&... field) { (print_field(field), ...); }, Fields::fields());
+  }
+
+  void print_attr(std::int64_t number) { append("{}", number); }
+  void print_attr(double number) { out_ += float_text(number); }
+  void print_attr(bool truth) { out_ += truth ? "true" : "false"; }
+  void print_attr(Dim dim) { out_ += graph_.exprs().text(dim); }
+  void print_attr(DType dtype) { out_ += name_of(dtype); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void print_attr(Enum word) { out_ += words(word)[static_cast<std::size_t>(word)]; }
+  template <class Item>
+  void print_attr(const std::vector<Item>& items) {
+    out_ += '[';
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out_ += ',';
+      print_attr(items[i]);
+    }
+    out_ += ']';
   }
 
   std::string leaf(const Output& output) const {

@@ -1,0 +1,8 @@
+// Reference kernels: index.
+#include "exec/kernel.h"
+
+namespace isthmus {
+
+std::span<const KernelDef> index_kernels() { return {}; }
+
+}  // namespace isthmus

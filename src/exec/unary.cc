@@ -1,0 +1,8 @@
+// Reference kernels: unary.
+#include "exec/kernel.h"
+
+namespace isthmus {
+
+std::span<const KernelDef> unary_kernels() { return {}; }
+
+}  // namespace isthmus

@@ -1,0 +1,170 @@
+// Inference, naming and the small conveniences of emitting.
+#include "ops/emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "ir/literals.h"
+#include "ops/table.h"
+
+namespace isthmus {
+namespace {
+
+// Calls `use` with a value of the C++ type that holds numbers of the element type, where there is one.
+template <class Use>
+bool with_number_type(DType dtype, Use use) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kU8:
+      return use(std::uint8_t{});
+    case DType::kI8:
+      return use(std::int8_t{});
+    case DType::kU16:
+      return use(std::uint16_t{});
+    case DType::kI16:
+      return use(std::int16_t{});
+    case DType::kU32:
+      return use(std::uint32_t{});
+    case DType::kI32:
+      return use(std::int32_t{});
+    case DType::kU64:
+      return use(std::uint64_t{});
+    case DType::kI64:
+      return use(std::int64_t{});
+    case DType::kF32:
+      return use(float{});
+    case DType::kF64:
+      return use(double{});
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+    case DType::kC32:
+    case DType::kC64:
+    case DType::kC128:
+      return false;
+  }
+  return false;
+}
+
+template <class Number>
+std::optional<TensorView> scalar_view(Number value, DType dtype) {
+  std::vector<std::byte> bytes(size_of(dtype));
+  const bool is_done = with_number_type(dtype, [&]<class Element>(Element) {
+    const auto element = dtype == DType::kBool ? static_cast<Element>(value != Number{}) : static_cast<Element>(value);
+    std::memcpy(bytes.data(), &element, sizeof(element));
+    return true;
+  });
+  if (!is_done) return std::nullopt;
+  return TensorView{dtype, {}, {}, 0, Blob::owning(std::move(bytes))};
+}
+
+}  // namespace
+
+void Emitter::begin(Origin origin, std::string stem) {
+  origin_ = std::move(origin);
+  stem_ = std::move(stem);
+}
+
+Expected<ValueId> Emitter::emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
+  const OpDef& row = def(op);
+  const auto place = [&] {
+    return fmt::format("{} for %{}{}", name_of(op), stem_, origin_.empty() ? "" : " (" + origin_text(origin_) + ")");
+  };
+  if (inputs.size() < row.required || (!row.is_variadic && inputs.size() > row.roles.size())) {
+    return within(Expected<ValueId>(bad_input(fmt::format("it has {} inputs", inputs.size()))), place);
+  }
+  std::vector<TensorType> types;
+  types.reserve(inputs.size());
+  for (const ValueId input : inputs) types.push_back(graph_.type(input));
+  TensorType type = TRY(within(row.infer({graph_.exprs(), types, attrs}), place));
+  std::vector<Result> results;
+  results.push_back({graph_.unused_name(fmt::format("{}.{}", stem_, name_of(op))), std::move(type)});
+  const NodeId node = graph_.add_node(op, std::move(attrs), std::move(inputs), std::move(results), origin_);
+  return graph_[node].outputs[0];
+}
+
+ValueId Emitter::constant(TensorView data) {
+  return graph_.add_constant(graph_.unused_name(stem_ + ".const"), std::move(data));
+}
+
+ValueId Emitter::scalar(double value, DType dtype) {
+  if (auto view = scalar_view(value, dtype)) return constant(std::move(*view));
+  // Types without arithmetic of their own: a float of 32 bits that a cast brings there.
+  const auto result = cast(constant(*scalar_view(value, DType::kF32)), dtype);
+  CHECK(result.has_value(), "a scalar of a type that cannot be cast to");
+  return *result;
+}
+
+ValueId Emitter::scalar(std::int64_t value, DType dtype) {
+  if (auto view = scalar_view(value, dtype)) return constant(std::move(*view));
+  return scalar(static_cast<double>(value), dtype);
+}
+
+ValueId Emitter::integers(const std::vector<std::int64_t>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(std::int64_t));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return constant({DType::kI64, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))});
+}
+
+Expected<ValueId> Emitter::cast(ValueId value, DType dtype) {
+  if (type(value).dtype == dtype) return value;
+  return emit(Op::kCast, DTypeAttrs{dtype}, {value});
+}
+
+Expected<ValueId> Emitter::reshape(ValueId value, Shape wanted) {
+  if (shape(value) == wanted) return value;
+  return emit(Op::kReshape, ShapeAttrs{std::move(wanted)}, {value});
+}
+
+Expected<ValueId> Emitter::permute(ValueId value, std::vector<std::int64_t> axes) {
+  if (static_cast<std::int64_t>(axes.size()) == rank(value) && std::ranges::is_sorted(axes)) return value;
+  return emit(Op::kPermute, AxesAttrs{std::move(axes)}, {value});
+}
+
+Expected<ValueId> Emitter::expand(ValueId value, Shape wanted) {
+  if (shape(value) == wanted) return value;
+  return emit(Op::kExpand, ShapeAttrs{std::move(wanted)}, {value});
+}
+
+Expected<ValueId> Emitter::slice(ValueId value, std::int64_t axis, Dim start, Dim end, std::int64_t step) {
+  if (start.is(0) && end == size(value, axis) && step == 1) return value;
+  return emit(Op::kSlice, SliceAttrs{axis, start, end, step}, {value});
+}
+
+Expected<ValueId> Emitter::cat(std::vector<ValueId> values, std::int64_t axis) {
+  if (values.size() == 1) return values[0];
+  return emit(Op::kCat, AxisAttrs{axis}, std::move(values));
+}
+
+Expected<std::int64_t> normal_axis(std::int64_t axis, std::int64_t rank) {
+  // A 0-d tensor may be addressed as if it had one axis.
+  const std::int64_t axes = std::max<std::int64_t>(rank, 1);
+  if (axis < -axes || axis >= axes) return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  return axis < 0 ? axis + axes : axis;
+}
+
+Expected<std::vector<std::int64_t>> normal_axes(const std::vector<std::int64_t>& axes, std::int64_t rank,
+                                                bool empty_means_all) {
+  std::vector<std::int64_t> result;
+  if (axes.empty() && empty_means_all) {
+    result.resize(static_cast<std::size_t>(rank));
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
+  for (const std::int64_t axis : axes) {
+    const std::int64_t normal = TRY(normal_axis(axis, rank));
+    if (rank > 0) result.push_back(normal);
+  }
+  std::ranges::sort(result);
+  if (std::ranges::adjacent_find(result) != result.end()) return bad_input("an axis is named twice");
+  return result;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,89 @@
+// What an op is: stated once per op, in the table that the files of this folder make up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/expected.h"
+#include "ir/attrs.h"
+#include "ir/exprs.h"
+#include "ir/op.h"
+#include "ir/types.h"
+
+namespace isthmus {
+
+class Call;
+
+// How numbers travel through an op. This says what the op *is*; what a device *needs* is in backends/.
+enum class QFlow : std::uint8_t {
+  kComputes,      // new numbers: inputs and outputs have parameters of their own
+  kMovesData,     // the same numbers elsewhere: the output shares with the data input
+  kJoinsInputs,   // several tensors become one: every data input shares with the output (cat, where)
+  kNarrowsRange,  // a subset of the input's numbers (clamp, max_pool): sharing is always legal
+  kFixedRange,    // output range known before calibration (sigmoid, tanh, softmax)
+};
+std::string_view name_of(QFlow flow);
+
+// What an input is for. A bias is an int32 that is derived from input and weight; an index is never quantized.
+enum class Role : std::uint8_t { kData, kWeight, kBias, kIndex, kCondition, kParameter };
+
+// The types of the inputs, and the attributes, of a node whose result is to be known.
+struct InferContext {
+  Exprs& exprs;
+  std::span<const TensorType> inputs;
+  const Attrs& attrs;
+
+  template <class A>
+  const A& as() const {
+    return std::get<A>(attrs);
+  }
+};
+// The type of the result. It checks all that the op demands of its inputs and attributes; the message of a failure says
+// what was found and what was expected, its place is added by the caller.
+using Infer = Expected<TensorType> (*)(const InferContext&);
+
+// Reads a call of a frontend: its arguments, defaults included, become ops of the table in the call's graph.
+// Returns one value for each result of the call. A failure of kind kUnsupported leaves the call foreign.
+using Reader = Expected<std::vector<ValueId>> (*)(Call&);
+
+enum class Aliasing : std::uint8_t {
+  kFresh,  // the result is new memory
+  kView,   // the result shows the memory of the first input: writing to one writes to the other
+};
+
+// A name by which a frontend calls something. Without an overload ("aten.permute") it covers every overload that has
+// no row of its own. In-place names (a trailing '_') and copying ones ("_copy") have no rows: they are the name
+// without.
+struct Spelling {
+  std::string_view name;
+  Reader reader;
+  Aliasing aliasing = Aliasing::kFresh;
+};
+
+struct FixedRange {
+  double min;
+  double max;
+};
+
+struct OpDef {
+  Op op;
+  QFlow flow;
+  std::vector<Role> roles;   // of the inputs in order
+  std::size_t required = 1;  // so many inputs are always there; the others are optional from the right
+  bool is_variadic = false;  // the last role repeats
+  Infer infer;
+  std::vector<Spelling> spellings = {};  // names that mean just this op
+  std::optional<FixedRange> range = {};  // kFixedRange only
+};
+
+// One family of ops, and the names that mean several ops of the table.
+struct Family {
+  std::string_view name;
+  std::span<const OpDef> ops;
+  std::span<const Spelling> compounds;
+};
+
+}  // namespace isthmus

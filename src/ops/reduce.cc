@@ -1,0 +1,8 @@
+// Reductions.
+#include "ops/families.h"
+
+namespace isthmus {
+
+Family reduce_family() { return {"reduce", {}, {}}; }
+
+}  // namespace isthmus

@@ -1,0 +1,96 @@
+// Puts the families together and finds rows by op and by name.
+#include "ops/table.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "ops/families.h"
+
+namespace isthmus {
+namespace {
+
+struct Table {
+  std::array<Family, 18> families{
+      movement_family(), pad_family(),   join_family(),       index_family(),     type_family(),  binary_family(),
+      compare_family(),  unary_family(), activation_family(), reduce_family(),    order_family(), conv_family(),
+      product_family(),  pool_family(),  norm_family(),       attention_family(), image_family(), recurrent_family()};
+  std::array<const OpDef*, kOpCount> by_op{};
+  std::unordered_map<std::string_view, const Spelling*> by_name;
+
+  Table() {
+    for (const Family& family : families) {
+      for (const OpDef& row : family.ops) {
+        const OpDef*& place = by_op.at(static_cast<std::size_t>(row.op));
+        CHECK(place == nullptr, "op " + std::string(name_of(row.op)) + " is defined twice");
+        place = &row;
+        add(row.spellings);
+      }
+      add(family.compounds);
+    }
+  }
+
+  void add(std::span<const Spelling> spellings) {
+    for (const Spelling& spelling : spellings) {
+      const bool is_new = by_name.emplace(spelling.name, &spelling).second;
+      CHECK(is_new, "the name " + std::string(spelling.name) + " is spelled twice");
+    }
+  }
+
+  const Spelling* find(std::string_view name) const {
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? nullptr : found->second;
+  }
+};
+
+const Table& table() {
+  static const Table instance;
+  return instance;
+}
+
+}  // namespace
+
+std::string_view name_of(QFlow flow) {
+  switch (flow) {
+    case QFlow::kComputes:
+      return "computes";
+    case QFlow::kMovesData:
+      return "moves data";
+    case QFlow::kJoinsInputs:
+      return "joins inputs";
+    case QFlow::kNarrowsRange:
+      return "narrows range";
+    case QFlow::kFixedRange:
+      return "fixed range";
+  }
+  return "";
+}
+
+const OpDef& def(Op op) {
+  const OpDef* row = table().by_op.at(static_cast<std::size_t>(op));
+  CHECK(row != nullptr, "op " + std::string(name_of(op)) + " has no row in the table");
+  return *row;
+}
+
+std::span<const Family> families() { return table().families; }
+
+SpellingMatch find_spelling(std::string_view target) {
+  // "aten.relu_.default": "aten.relu_" is the name and "default" the overload.
+  const std::size_t dot = target.rfind('.');
+  const std::string_view overload = dot == std::string_view::npos ? std::string_view() : target.substr(dot);
+  std::string name(target.substr(0, dot));
+  const auto look_up = [&](const std::string& stem) -> const Spelling* {
+    if (const Spelling* exact = table().find(stem + std::string(overload))) return exact;
+    return table().find(stem);
+  };
+  if (const Spelling* found = look_up(name)) return {found, false};
+  constexpr std::string_view kCopy = "_copy";
+  if (name.ends_with(kCopy)) return {look_up(name.substr(0, name.size() - kCopy.size())), false};
+  if (name.ends_with('_') && !name.ends_with("__")) {
+    name.pop_back();
+    return {look_up(name), true};
+  }
+  return {};
+}
+
+}  // namespace isthmus
