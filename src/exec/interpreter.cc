@@ -1,0 +1,238 @@
+// Binds symbols, runs nodes in order, frees what is no longer read.
+#include "exec/interpreter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "exec/kernel.h"
+#include "ir/literals.h"
+
+namespace isthmus {
+namespace {
+
+constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 36;
+
+// The attributes with every symbolic number replaced by its value.
+class Concretizer {
+ public:
+  Concretizer(const Exprs& exprs, const SymbolValues& symbols) : exprs_(exprs), symbols_(symbols) {}
+
+  Expected<Attrs> attrs(Attrs attrs) const {
+    TRY(std::visit([&](auto& alternative) { return fields(alternative); }, attrs));
+    return attrs;
+  }
+  Expected<std::vector<std::int64_t>> sizes(const Shape& shape) const {
+    std::vector<std::int64_t> result;
+    for (const Dim dim : shape) {
+      result.push_back(TRY(exprs_.evaluate(dim, symbols_)));
+      if (result.back() < 0) return bad_input(fmt::format("the size {} is negative here", exprs_.text(dim)));
+    }
+    return result;
+  }
+
+ private:
+  template <class Fields>
+  Expected<void> fields(Fields& attrs) const {
+    Expected<void> done;
+    const auto visit = [&](const auto& field) {
+      if (done) done = member(attrs.*field.member);
+    };
+    std::apply([&](const auto&... field) { (visit(field), ...); }, Fields::fields());
+    return done;
+  }
+  Expected<void> fields(ForeignAttrs&) const { return {}; }
+
+  template <class Member>
+  Expected<void> member(Member&) const {
+    return {};
+  }
+  Expected<void> member(Dim& dim) const {
+    dim = Dim(TRY(exprs_.evaluate(dim, symbols_)));
+    return {};
+  }
+  Expected<void> member(Dims& dims) const {
+    for (Dim& dim : dims) TRY(member(dim));
+    return {};
+  }
+
+  const Exprs& exprs_;
+  const SymbolValues& symbols_;
+};
+
+bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+Tensor widened(const Tensor& tensor) {
+  if (!is_half(tensor.dtype())) return tensor;
+  Tensor result(DType::kF32, tensor.sizes());
+  const auto from = tensor.bytes();
+  const auto to = result.mutable_data<float>();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from.data() + i * 2, 2);
+    to[i] = tensor.dtype() == DType::kF16 ? float_from_half(bits) : float_from_bfloat(bits);
+  }
+  return result;
+}
+
+Tensor narrowed(const Tensor& tensor, DType dtype) {
+  Tensor result(dtype, tensor.sizes());
+  const auto from = tensor.data<float>();
+  const auto to = result.mutable_bytes();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::uint16_t bits = dtype == DType::kF16 ? half_from_float(from[i]) : bfloat_from_float(from[i]);
+    std::memcpy(to.data() + i * 2, &bits, 2);
+  }
+  return result;
+}
+
+bool has_arithmetic(DType dtype) {
+  return dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64 || is_half(dtype);
+}
+
+std::string place(const Graph& graph, const Node& node) {
+  const std::string name = node.outputs.empty() ? "" : " %" + graph[node.outputs[0]].name;
+  return fmt::format("{}{}{}", name_of(node.op), name,
+                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+}
+
+}  // namespace
+
+Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> inputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    return bad_input(fmt::format("the model has {} inputs and {} were given", graph.inputs().size(), inputs.size()));
+  }
+  const Exprs& exprs = graph.exprs();
+  SymbolValues values;
+  const auto describe = [&](std::size_t i) {
+    const Value& value = graph[graph.inputs()[i]];
+    return fmt::format("input {} ({}) is {}[{}], expected {}", i, value.name, name_of(inputs[i].dtype()),
+                       fmt::join(inputs[i].sizes(), ","), type_text(graph, value.type));
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = graph.type(graph.inputs()[i]);
+    if (inputs[i].dtype() != type.dtype || inputs[i].sizes().size() != type.rank()) return bad_input(describe(i));
+    for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+      const Dim dim = type.shape[axis];
+      if (!dim.is_fixed() && exprs.find_symbol(exprs.text(dim)) != nullptr) {
+        values.emplace(exprs.text(dim), inputs[i].sizes()[axis]);
+      }
+    }
+  }
+  // A size such as 4*s0, where s0 stands nowhere alone, determines its symbol as well.
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = graph.type(graph.inputs()[i]);
+    for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+      const std::vector<std::string> names = exprs.symbols_in(type.shape[axis]);
+      if (names.size() != 1 || values.contains(names[0])) continue;
+      const auto at_zero = exprs.evaluate(type.shape[axis], {{names[0], 0}});
+      const auto at_one = exprs.evaluate(type.shape[axis], {{names[0], 1}});
+      if (!at_zero || !at_one || *at_one <= *at_zero) continue;
+      const std::int64_t guess = (inputs[i].sizes()[axis] - *at_zero) / (*at_one - *at_zero);
+      const auto check = exprs.evaluate(type.shape[axis], {{names[0], guess}});
+      if (check && *check == inputs[i].sizes()[axis]) values.emplace(names[0], guess);
+    }
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = graph.type(graph.inputs()[i]);
+    for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+      const std::int64_t expected = TRY(within(exprs.evaluate(type.shape[axis], values), [&] { return describe(i); }));
+      if (expected != inputs[i].sizes()[axis]) return bad_input(describe(i));
+    }
+  }
+  for (const auto& [name, value] : values) {
+    const Symbol& symbol = *exprs.find_symbol(name);
+    if ((symbol.min && value < *symbol.min) || (symbol.max && value > *symbol.max)) {
+      return bad_input(fmt::format("{} = {} lies outside of what the model was exported for ({}..{})", name, value,
+                                   symbol.min ? std::to_string(*symbol.min) : "",
+                                   symbol.max ? std::to_string(*symbol.max) : ""));
+    }
+  }
+  return values;
+}
+
+Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
+                               const SymbolValues& symbols) {
+  if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("Isthmus has no kernel for {}", foreign->target));
+  }
+  const TensorType& type = graph.type(node.outputs[0]);
+  const Concretizer concretizer(graph.exprs(), symbols);
+  const Attrs attrs = TRY(concretizer.attrs(node.attrs));
+  const std::vector<std::int64_t> sizes = TRY(concretizer.sizes(type.shape));
+  std::uint64_t bytes = size_of(type.dtype);
+  for (const std::int64_t size : sizes) {
+    const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(size));
+    if (!product || *product > kMostTensorBytes) return bad_input("the result does not fit in memory");
+    bytes = *product;
+  }
+  const KernelDef& row = kernel_def(node.op);
+  if (row.half == HalfPrecision::kAsBytes) return row.kernel({inputs, attrs, type.dtype, sizes});
+  std::vector<Tensor> wide;
+  bool has_half = is_half(type.dtype);
+  for (const Tensor& input : inputs) {
+    if (!has_arithmetic(input.dtype())) {
+      return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {}", name_of(input.dtype())));
+    }
+    has_half = has_half || is_half(input.dtype());
+    wide.push_back(widened(input));
+  }
+  if (!has_arithmetic(type.dtype)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {}", name_of(type.dtype)));
+  }
+  if (!has_half) return row.kernel({inputs, attrs, type.dtype, sizes});
+  const DType compute = is_half(type.dtype) ? DType::kF32 : type.dtype;
+  Attrs wide_attrs = attrs;
+  if (auto* target = std::get_if<DTypeAttrs>(&wide_attrs); target != nullptr && is_half(target->dtype)) {
+    target->dtype = DType::kF32;
+  }
+  const Tensor result = TRY(row.kernel({wide, wide_attrs, compute, sizes}));
+  return is_half(type.dtype) ? narrowed(result, type.dtype) : result;
+}
+
+Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,
+                                                       const Observer& observer) {
+  const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
+  std::vector<std::size_t> readers(graph.values().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId input : node.inputs) ++readers[input.index];
+  }
+  for (const Output& output : graph.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
+  }
+  std::vector<std::optional<Tensor>> values(graph.values().size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].index] = inputs[i];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Value& value = graph.values()[i];
+    if (value.kind != ValueKind::kConstant || readers[i] == 0) continue;
+    const Constant& constant = graph.constants()[value.index];
+    if (!constant.data) return bad_input(fmt::format("constant %{} has no data", value.name));
+    values[i] = Tensor::from(*constant.data);
+  }
+  if (observer) {
+    for (std::uint32_t i = 0; i < values.size(); ++i) {
+      if (values[i]) observer(ValueId{i}, *values[i]);
+    }
+  }
+  for (const Node& node : graph.nodes()) {
+    std::vector<Tensor> arguments;
+    arguments.reserve(node.inputs.size());
+    for (const ValueId input : node.inputs) arguments.push_back(*values[input.index]);
+    Tensor result = TRY(within(evaluate_node(graph, node, arguments, symbols), [&] { return place(graph, node); }));
+    if (observer) observer(node.outputs[0], result);
+    if (readers[node.outputs[0].index] > 0) values[node.outputs[0].index] = std::move(result);
+    for (const ValueId input : node.inputs) {
+      if (--readers[input.index] == 0) values[input.index].reset();
+    }
+  }
+  std::vector<std::optional<Tensor>> results;
+  for (const Output& output : graph.outputs()) {
+    if (output.kind != OutputKind::kResult) continue;
+    const auto* id = std::get_if<ValueId>(&output.value);
+    results.push_back(id == nullptr ? std::nullopt : values[id->index]);
+  }
+  return results;
+}
+
+}  // namespace isthmus
