@@ -36,13 +36,13 @@ using Ints = std::vector<std::int64_t>;
 using Dims = std::vector<Dim>;
 
 // Enumerations among the attributes; `words` are their names in the text form, in order.
-enum class PadMode : std::uint8_t { kConstant, kReflect, kReplicate, kCircular };
+enum class PadMode : std::uint8_t { kConstant, kReflect, kReplicate };
 enum class ResizeMode : std::uint8_t { kNearest, kNearestExact, kLinear, kCubic };
 enum class GridPadding : std::uint8_t { kZeros, kBorder, kReflection };
 enum class ScatterMode : std::uint8_t { kSet, kAdd, kMultiply, kMin, kMax };
 
 inline std::span<const std::string_view> words(PadMode) {
-  static constexpr std::string_view kWords[] = {"constant", "reflect", "replicate", "circular"};
+  static constexpr std::string_view kWords[] = {"constant", "reflect", "replicate"};
   return kWords;
 }
 inline std::span<const std::string_view> words(ResizeMode) {
@@ -327,6 +327,7 @@ struct QuantizeAttrs {
   }
   bool operator==(const QuantizeAttrs&) const = default;
 };
+// kSet belongs to scatter, the other modes to scatter_reduce.
 struct ScatterAttrs {
   std::int64_t axis = 0;
   ScatterMode mode = ScatterMode::kSet;
