@@ -71,11 +71,8 @@ Replacement fold_batch_norm(const Site& site) {
     maker = is_reshaped ? graph.producer(maker->inputs[0]) : nullptr;
     if (maker == nullptr) return std::optional<ValueId>();
     // The reshape is known to have one reader; what it reshapes must have one as well.
-    std::size_t readers = 0;
-    for (const Node& node : graph.nodes()) {
-      for (const ValueId input : node.inputs) readers += input == maker->outputs[0] ? 1u : 0u;
-    }
-    if (readers != 1) return std::optional<ValueId>();
+    const Node& reshape = *site.rewriter.source().producer(site.node.inputs[0]);
+    if (site.readers[reshape.inputs[0].index] != 1) return std::optional<ValueId>();
   }
   const Node conv = *maker;  // a copy: emitting moves the nodes
   if (!makes_channels(conv, graph.type(conv.outputs[0]).rank())) return std::optional<ValueId>();

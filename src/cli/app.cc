@@ -12,11 +12,14 @@
 namespace isthmus {
 
 int run_command_line(int argc, const char* const* argv) {
-  CLI::App app("Isthmus reads torch.export archives (.pt2).", "isthmus");
+  CLI::App app("Isthmus reads models that torch.export wrote (.pt2), shows what is in them and computes them.",
+               "isthmus");
   app.set_version_flag("--version", fmt::format("isthmus {}", ISTHMUS_VERSION));
   app.require_subcommand(1);
-  app.footer("Example:\n  isthmus inspect model.pt2");
-  const std::vector<Command> commands{add_inspect(app)};
+  app.footer(
+      "Examples:\n  isthmus inspect model.pt2\n  isthmus run model.pt2 --input image.npy -o out\n\nisthmus COMMAND "
+      "--help says more about a command.");
+  const std::vector<Command> commands{add_run(app), add_inspect(app), add_targets(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

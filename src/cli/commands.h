@@ -1,4 +1,4 @@
-// One class per command: what it takes, and what it does.
+// The commands, one file each: what a command takes, and what it does.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,5 +17,7 @@ struct Command {
 };
 
 Command add_inspect(CLI::App& app);
+Command add_run(CLI::App& app);
+Command add_targets(CLI::App& app);
 
 }  // namespace isthmus

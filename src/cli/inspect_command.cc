@@ -3,12 +3,11 @@
 
 #include <memory>
 
-#include "base/bytes.h"
+#include "canonicalize/canonicalize.h"
 #include "cli/commands.h"
+#include "cli/open_model.h"
 #include "cli/terminal.h"
-#include "formats/pt2.h"
 #include "ir/text.h"
-#include "load/load.h"
 #include "report/inspect.h"
 
 namespace isthmus {
@@ -16,21 +15,36 @@ namespace {
 
 struct Options {
   std::string file;
+  std::string stage = "load";
   bool wants_json = false;
   bool wants_ir = false;
+  bool wants_trace = false;
 };
 
+Expected<Graph> graph_after(const Options& options, const Graph& loaded, Diagnostics& diagnostics) {
+  if (options.stage == "load") return loaded;
+  std::vector<RewriteTime> times;
+  Graph graph = TRY(within(canonicalize(loaded, diagnostics, {}, &times), options.file));
+  if (options.wants_trace) {
+    for (const RewriteTime& time : times) {
+      fmt::print(stderr, "{:>10.3f} ms  {:<20} {} runs, {} with changes\n", time.seconds * 1e3, time.name, time.runs,
+                 time.changes);
+    }
+  }
+  return graph;
+}
+
 Expected<void> inspect(const Options& options) {
-  const Blob bytes = TRY(map_file(options.file));
   Diagnostics diagnostics;
-  const pt2::Archive archive = TRY(within(pt2::read_archive(bytes), options.file));
-  const Model model = TRY(within(load(archive, diagnostics), options.file));
-  if (!options.wants_json) print_diagnostics(diagnostics);
+  const OpenModel opened = TRY(open_model(options.file, diagnostics));
   if (options.wants_ir) {
-    fmt::print("{}", print(model.graph));
+    const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
+    print_diagnostics(diagnostics);
+    fmt::print("{}", print(graph));
     return {};
   }
-  const ModelSummary summary = summarize(options.file, archive, model, diagnostics);
+  if (!options.wants_json) print_diagnostics(diagnostics);
+  const ModelSummary summary = summarize(options.file, opened.archive, opened.model, diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
@@ -42,9 +56,15 @@ Command add_inspect(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "a torch.export archive (.pt2)")->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
-  command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
+  CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
+  command->add_option("--to", options->stage, "with --ir: the graph after this stage")
+      ->check(CLI::IsMember({"load", "canonicalize"}))
+      ->needs(ir);
+  command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
+      ->needs(ir);
   command->footer(
-      "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pt2 --json\n  isthmus inspect model.pt2 --ir");
+      "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pt2 --json\n"
+      "  isthmus inspect model.pt2 --ir --to canonicalize");
   return {command, [options] { return inspect(*options); }};
 }
 

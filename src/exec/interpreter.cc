@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstring>
-
+#include "exec/half.h"
 #include "exec/kernel.h"
 #include "ir/literals.h"
 
@@ -60,32 +59,6 @@ class Concretizer {
   const Exprs& exprs_;
   const SymbolValues& symbols_;
 };
-
-bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
-Tensor widened(const Tensor& tensor) {
-  if (!is_half(tensor.dtype())) return tensor;
-  Tensor result(DType::kF32, tensor.sizes());
-  const auto from = tensor.bytes();
-  const auto to = result.mutable_data<float>();
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from.data() + i * 2, 2);
-    to[i] = tensor.dtype() == DType::kF16 ? float_from_half(bits) : float_from_bfloat(bits);
-  }
-  return result;
-}
-
-Tensor narrowed(const Tensor& tensor, DType dtype) {
-  Tensor result(dtype, tensor.sizes());
-  const auto from = tensor.data<float>();
-  const auto to = result.mutable_bytes();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::uint16_t bits = dtype == DType::kF16 ? half_from_float(from[i]) : bfloat_from_float(from[i]);
-    std::memcpy(to.data() + i * 2, &bits, 2);
-  }
-  return result;
-}
 
 bool has_arithmetic(DType dtype) {
   return dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64 || is_half(dtype);

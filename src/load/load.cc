@@ -365,8 +365,9 @@ class Loader {
     if (TRY(is_size_arithmetic(node))) return {};
     ForeignAttrs attrs{short_target(node.target), {}};
     std::vector<ValueId> inputs;
-    for (const pt2::Argument& argument : node.inputs) {
-      const auto place = [&] { return fmt::format("argument {}", argument.name); };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const pt2::Argument& argument = node.inputs[i];
+      const auto place = [&] { return fmt::format("argument {} {}", i, argument.name); };
       attrs.args.push_back({argument.name, TRY(within(arg(argument.value, inputs), place))});
     }
     std::vector<Result> results;

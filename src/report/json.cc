@@ -2,7 +2,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "ops/table.h"
 #include "report/inspect.h"
+#include "report/op_table.h"
+#include "report/run.h"
 
 namespace isthmus {
 namespace {
@@ -76,6 +79,38 @@ std::string to_json(const ModelSummary& summary) {
                {"ops", std::move(ops)},
                {"examples", summary.examples},
                {"warnings", std::move(warnings)}});
+}
+
+std::string to_json(const RunSummary& summary) {
+  Json outputs = Json::array();
+  for (const RunSummary::Written& output : summary.outputs) {
+    outputs.push_back({{"name", output.name}, {"shape", output.shape}, {"dtype", output.dtype}, {"file", output.file}});
+  }
+  return dump({{"outputs", std::move(outputs)},
+               {"delegate_calls", summary.delegate_calls},
+               {"host_calls", summary.host_calls}});
+}
+
+std::string op_table_json() {
+  const auto names = [](std::span<const Spelling> spellings) {
+    Json list = Json::array();
+    for (const Spelling& spelling : spellings) list.push_back(spelling.name);
+    return list;
+  };
+  Json ops = Json::array();
+  Json compounds = Json::array();
+  for (const Family& family : families()) {
+    for (const OpDef& row : family.ops) {
+      ops.push_back({{"op", name_of(row.op)},
+                     {"family", family.name},
+                     {"flow", name_of(row.flow)},
+                     {"spellings", names(row.spellings)}});
+    }
+    for (const Spelling& compound : family.compounds) {
+      compounds.push_back({{"spelling", compound.name}, {"family", family.name}});
+    }
+  }
+  return dump({{"ops", std::move(ops)}, {"compounds", std::move(compounds)}});
 }
 
 }  // namespace isthmus

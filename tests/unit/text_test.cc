@@ -36,7 +36,8 @@ TEST(Text, PrintsWhatItParsed) {
 }
 
 TEST(Text, WithoutNamesAndOrigins) {
-  const auto graph = parse_graph("graph\n  input %x : f32[2]\n  %y = foreign(\"f\", a=%x) : f32[2]  # m.py:1\n  return %y\n");
+  const auto graph =
+      parse_graph("graph\n  input %x : f32[2]\n  %y = foreign(\"f\", a=%x) : f32[2]  # m.py:1\n  return %y\n");
   ASSERT_TRUE(graph.has_value()) << graph.error().text();
   EXPECT_EQ(print(*graph, {.with_names = false, .with_origins = false}),
             "graph\n  input %0 : f32[2]\n  %1 = foreign(\"f\", a=%0) : f32[2]\n  return %1\n");
@@ -94,10 +95,13 @@ class RandomGraph {
 
  private:
   std::size_t pick(std::size_t count) { return random_() % count; }
-  std::string name(std::string_view stem) { return std::string(stem) + (pick(9) == 0 ? "é." : "_") + std::to_string(next_++); }
+  std::string name(std::string_view stem) {
+    return std::string(stem) + (pick(9) == 0 ? "é." : "_") + std::to_string(next_++);
+  }
   ValueId some_value() { return values_[pick(values_.size())]; }
   DType dtype() {
-    constexpr DType kAll[] = {DType::kF32, DType::kI64, DType::kBool, DType::kI8, DType::kF64, DType::kBF16, DType::kC64};
+    constexpr DType kAll[] = {DType::kF32, DType::kI64,  DType::kBool, DType::kI8,
+                              DType::kF64, DType::kBF16, DType::kC64};
     return kAll[pick(std::size(kAll))];
   }
   Dim dim() {
@@ -127,7 +131,8 @@ class RandomGraph {
     return result;
   }
   std::string text() {
-    constexpr std::string_view kAll[] = {"plain", "two words", "quote\"d", "back\\slash", "new\nline", "", "in", "-", "ünï"};
+    constexpr std::string_view kAll[] = {"plain", "two words", "quote\"d", "back\\slash", "new\nline",
+                                         "",      "in",        "-",        "ünï"};
     return std::string(kAll[pick(std::size(kAll))]);
   }
   ValueId constant() {

@@ -1,0 +1,17 @@
+// The text of a run's summary.
+#include "report/run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace isthmus {
+
+std::string to_text(const RunSummary& summary) {
+  std::string out;
+  for (const RunSummary::Written& output : summary.outputs) {
+    out += fmt::format("{}  {}[{}]  {}\n", output.name, output.dtype, fmt::join(output.shape, ","), output.file);
+  }
+  return out;
+}
+
+}  // namespace isthmus

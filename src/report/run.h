@@ -1,0 +1,25 @@
+// What a run of a model did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace isthmus {
+
+struct RunSummary {
+  struct Written {
+    std::string name;
+    std::string dtype;
+    std::vector<std::int64_t> shape;
+    std::string file;
+  };
+  std::vector<Written> outputs;
+  std::size_t delegate_calls = 0;
+  std::size_t host_calls = 0;
+};
+
+std::string to_text(const RunSummary& summary);
+std::string to_json(const RunSummary& summary);
+
+}  // namespace isthmus
