@@ -1,154 +1,50 @@
-// Opening, canonicalizing and running recorded models, for tests.
+// Opening, canonicalizing, running and comparing recorded models, for tests.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/half.h"
-#include "exec/interpreter.h"
-#include "formats/npy.h"
+#include "base/diag.h"
+#include "base/expected.h"
+#include "exec/tensor.h"
 #include "formats/npz.h"
-#include "formats/pt2.h"
-#include "ir/text.h"
+#include "ir/graph.h"
 #include "load/load.h"
 
 namespace isthmus::test {
 
-inline std::filesystem::path source_dir() { return ISTHMUS_SOURCE_DIR; }
+std::filesystem::path source_dir();
 // The wider data, where it is there.
-inline std::filesystem::path shared_dir() { return source_dir() / ".." / "shared"; }
+std::filesystem::path shared_dir();
 
-inline Expected<Model> open(const std::filesystem::path& path, Diagnostics& diagnostics) {
-  const Blob bytes = TRY(map_file(path.string()));
-  const pt2::Archive archive = TRY(pt2::read_archive(bytes));
-  return load(archive, diagnostics);
-}
+Expected<Model> open(const std::filesystem::path& path, Diagnostics& diagnostics);
+Expected<Graph> open_canonical(const std::filesystem::path& path);
+std::vector<std::string> foreign_ops(const Graph& graph);
 
-inline Expected<Graph> open_canonical(const std::filesystem::path& path) {
-  Diagnostics diagnostics;
-  const Model model = TRY(open(path, diagnostics));
-  return canonicalize(model.graph, diagnostics);
-}
-
-inline nlohmann::json read_json(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return nlohmann::json::parse(file);
-}
-
-inline std::vector<std::string> foreign_ops(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) {
-    if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) names.push_back(foreign->target);
-  }
-  return names;
-}
-
+Tensor read_tensor(const std::filesystem::path& npy);
+// The arrays prefix_0suffix, prefix_1suffix, ... by index, with gaps where one is missing.
+std::vector<std::optional<Tensor>> arrays(Npz& npz, const std::string& prefix, const std::string& suffix);
 // Elements as doubles, whatever their type.
-inline std::vector<double> doubles(const Tensor& given) {
-  const Tensor tensor = widened(given);
-  std::vector<double> result;
-  dispatch(tensor.dtype(), [&]<class Number>(Number) {
-    for (const Number number : tensor.data<Number>()) result.push_back(static_cast<double>(number));
-  });
-  return result;
-}
+std::vector<double> doubles(const Tensor& tensor);
 
 struct Difference {
   double max = 0;    // largest |a - b|; infinite where shapes differ, or where only one of two is not finite
   double range = 0;  // of the expected values: largest minus smallest
   std::string why;
 };
+Difference difference(const Tensor& found, const Tensor& expected);
 
-inline Difference difference(const Tensor& found, const Tensor& expected) {
-  Difference result;
-  if (found.sizes() != expected.sizes()) {
-    result.max = std::numeric_limits<double>::infinity();
-    result.why = "shapes differ";
-    return result;
-  }
-  const std::vector<double> a = doubles(found);
-  const std::vector<double> b = doubles(expected);
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::isfinite(b[i])) {
-      low = std::min(low, b[i]);
-      high = std::max(high, b[i]);
-    }
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    const double gap = std::abs(a[i] - b[i]);
-    result.max = std::isnan(gap) ? std::numeric_limits<double>::infinity() : std::max(result.max, gap);
-  }
-  result.range = high > low ? high - low : 0;
-  return result;
-}
-
-inline Tensor read_tensor(const std::filesystem::path& path) {
-  auto bytes = map_file(path.string());
-  if (!bytes) throw std::runtime_error(bytes.error().text());
-  auto view = read_npy(*bytes);
-  if (!view) throw std::runtime_error(path.string() + ": " + view.error().text());
-  return Tensor::from(*view);
-}
-
-// The arrays prefix_0suffix, prefix_1suffix, ... by index; a missing index ends inputs and leaves a gap in outputs.
-inline std::vector<std::optional<Tensor>> arrays(Npz& npz, const std::string& prefix, const std::string& suffix) {
-  std::vector<std::optional<Tensor>> result;
-  for (std::size_t i = 0; i < 32; ++i) {
-    const NpzArray* array = npz.find(prefix + std::to_string(i) + suffix);
-    if (array == nullptr) continue;
-    auto view = npz.read(*array);
-    if (!view) throw std::runtime_error(view.error().text());
-    result.resize(i + 1);
-    result[i] = Tensor::from(*view);
-  }
-  return result;
-}
-
-// Runs one archive of the operator corpus on its recorded inputs. The empty string where every output agrees.
-inline std::string check_corpus_case(const std::filesystem::path& folder, const std::string& name,
-                                     const nlohmann::json& facts) {
-  const auto graph = open_canonical(folder / (name + ".pt2"));
-  if (!graph) return "canonicalize: " + graph.error().text();
-  const std::vector<std::string> foreign = foreign_ops(*graph);
-  if (!foreign.empty()) return "foreign: " + foreign[0];
-  auto file = map_file((folder / (name + ".npz")).string());
-  if (!file) return file.error().text();
-  auto npz = Npz::open(*file);
-  if (!npz) return npz.error().text();
-  const bool is_exact = facts.value("values_copied", false);
-  const double rounding = facts.value("f32_rounding", 0.0);
-  const bool has_pairs = npz->find("input_0_a") != nullptr;
-  for (const std::string suffix : has_pairs ? std::vector<std::string>{"_a", "_b"} : std::vector<std::string>{""}) {
-    std::vector<Tensor> inputs;
-    for (const auto& input : arrays(*npz, "input_", suffix)) inputs.push_back(*input);
-    const auto outputs = interpret(*graph, inputs);
-    if (!outputs) return "run" + suffix + ": " + outputs.error().text();
-    const auto expected = arrays(*npz, "output_", suffix);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (!expected[i]) continue;
-      if (i >= outputs->size() || !(*outputs)[i]) return "output " + std::to_string(i) + " is missing";
-      const Difference gap = difference(*(*outputs)[i], *expected[i]);
-      double largest = 1;
-      for (const double number : doubles(*expected[i])) {
-        if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
-      }
-      const double allowed = is_exact ? 0 : std::max(2e-6 * largest, 4 * rounding);
-      if (gap.max > allowed) {
-        return "output " + std::to_string(i) + suffix + " differs by " + std::to_string(gap.max) + " " + gap.why;
-      }
-    }
-  }
-  return {};
-}
+// One archive of the operator corpus.
+struct CorpusCase {
+  std::string name;
+  std::string source;     // the Python that was exported
+  bool is_exact = false;  // values are only copied, so every bit must agree
+  double rounding = 0;    // what float rounding may cost
+};
+std::vector<CorpusCase> corpus_cases(const std::filesystem::path& folder);
+// Runs it on its recorded inputs. The empty string where every output agrees.
+std::string check_corpus_case(const std::filesystem::path& folder, const CorpusCase& facts);
 
 }  // namespace isthmus::test

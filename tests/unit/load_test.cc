@@ -1,6 +1,11 @@
 // From archives to graphs: types, constants, symbols, origins, and what is refused.
 #include "load/load.h"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/text.h"
 #include "ir/verify.h"
 #include "load/origin.h"
 #include "load/srepr.h"

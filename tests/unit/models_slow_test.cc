@@ -1,4 +1,10 @@
 // Whole models against the outputs that PyTorch recorded, static and with symbolic sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "exec/interpreter.h"
 #include "support/models.h"
 
 namespace isthmus {
@@ -59,7 +65,7 @@ TEST(Models, ComputeAsRecorded) {
 TEST(Models, GoldenArchivesComputeAsRecorded) {
   const std::filesystem::path golden = test::shared_dir() / "golden";
   if (!std::filesystem::exists(golden)) GTEST_SKIP() << "the golden files are not here";
-  for (const std::string name : {"mobilenet_v2", "deit_tiny"}) {
+  for (const std::string& name : {std::string("mobilenet_v2"), std::string("deit_tiny")}) {
     const auto graph = test::open_canonical(golden / (name + ".pt2"));
     ASSERT_TRUE(graph.has_value()) << graph.error().text();
     EXPECT_EQ(test::foreign_ops(*graph), std::vector<std::string>());

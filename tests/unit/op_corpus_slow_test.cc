@@ -1,4 +1,7 @@
 // The operator corpus: one archive per PyTorch call, computed as PyTorch computed it.
+#include <gtest/gtest.h>
+
+#include <iostream>
 #include <set>
 
 #include "support/models.h"
@@ -11,15 +14,14 @@ TEST(OpCorpus, EveryArchiveComputesAsRecorded) {
   if (!std::filesystem::exists(folder / "index.json")) GTEST_SKIP() << "the operator corpus is not here";
   // What cannot be the same, and why.
   const std::set<std::string> hopeless{"dropout_train"};  // a random draw: refused
-  for (const std::filesystem::path place : {folder, folder / "torch26"}) {
-    const nlohmann::json index = test::read_json(place / "index.json");
+  for (const std::filesystem::path& place : {folder, folder / "torch26"}) {
     std::size_t passed = 0;
     std::size_t total = 0;
-    for (const auto& [name, facts] : index["cases"].items()) {
-      if (hopeless.contains(name)) continue;
+    for (const test::CorpusCase& facts : test::corpus_cases(place)) {
+      if (hopeless.contains(facts.name)) continue;
       ++total;
-      const std::string problem = test::check_corpus_case(place, name, facts);
-      EXPECT_EQ(problem, "") << name << "  " << facts.value("source", "");
+      const std::string problem = test::check_corpus_case(place, facts);
+      EXPECT_EQ(problem, "") << facts.name << "  " << facts.source;
       passed += problem.empty() ? 1 : 0;
     }
     std::cout << passed << " of " << total << " archives compute as recorded\n";
