@@ -328,6 +328,15 @@ struct QuantizeAttrs {
   bool operator==(const QuantizeAttrs&) const = default;
 };
 // kSet belongs to scatter, the other modes to scatter_reduce.
+// The axis as in QuantizeAttrs.
+struct DequantizeAttrs {
+  std::int64_t axis = -1;
+  DType dtype = DType::kF32;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &DequantizeAttrs::axis}, Field{"dtype", &DequantizeAttrs::dtype}};
+  }
+  bool operator==(const DequantizeAttrs&) const = default;
+};
 struct ScatterAttrs {
   std::int64_t axis = 0;
   ScatterMode mode = ScatterMode::kSet;
@@ -387,6 +396,6 @@ using Attrs =
                  ReduceAttrs, VarianceAttrs, VectorNormAttrs, SortAttrs, ConvAttrs, ConvTransposeAttrs, MaxPoolAttrs,
                  AvgPoolAttrs, SizeAttrs, EpsAttrs, LayerNormAttrs, GroupNormAttrs, GeluAttrs, EluAttrs, SlopeAttrs,
                  SoftplusAttrs, LambdaAttrs, NanToNumAttrs, AttentionAttrs, ResizeAttrs, GridSampleAttrs, ArangeAttrs,
-                 QuantizeAttrs, ScatterAttrs, FoldAttrs>;
+                 QuantizeAttrs, DequantizeAttrs, ScatterAttrs, FoldAttrs>;
 
 }  // namespace isthmus

@@ -10,6 +10,8 @@ Family pad_family();
 Family join_family();
 Family index_family();
 Family type_family();
+Family creation_family();
+Family quantize_family();
 Family binary_family();
 Family compare_family();
 Family unary_family();

@@ -1,0 +1,205 @@
+// Quantize and dequantize as archives that PyTorch has converted write them.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "ops/demands.h"
+#include "ops/elementwise.h"
+#include "ops/families.h"
+
+namespace isthmus {
+namespace {
+
+using Values = Expected<std::vector<ValueId>>;
+
+// Scale and zero point: 0-d, or one for each slice of an axis.
+Expected<void> check_parameters(const InferContext& context, std::int64_t axis) {
+  const TensorType& data = context.inputs[0];
+  const TensorType& scale = context.inputs[1];
+  const TensorType& zero_point = context.inputs[2];
+  if (scale.dtype != DType::kF32 && scale.dtype != DType::kF64) {
+    return bad_input(fmt::format("the scale is {}, expected f32 or f64", name_of(scale.dtype)));
+  }
+  if (!is_integer(zero_point.dtype)) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the zero point is {}, expected an integer", name_of(zero_point.dtype)));
+  }
+  if (axis < -1 || axis >= static_cast<std::int64_t>(data.rank())) {
+    return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, data.rank()));
+  }
+  for (const TensorType* parameter : {&scale, &zero_point}) {
+    TRY(demand_rank(*parameter, axis < 0 ? 0 : 1));
+    if (axis < 0) continue;
+    TRY(demand_equal(context.exprs, parameter->shape[0], data.shape[static_cast<std::size_t>(axis)],
+                     "the number of scales"));
+  }
+  return {};
+}
+
+struct Codes {
+  std::int64_t min;
+  std::int64_t max;
+};
+Codes codes_of(DType dtype) {
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype));
+  if (bits == 64) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  if (info(dtype).kind == DTypeClass::kUnsigned) return {0, (std::int64_t{1} << bits) - 1};
+  return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
+}
+
+Expected<TensorType> infer_quantize(const InferContext& context) {
+  const auto& attrs = context.as<QuantizeAttrs>();
+  TRY(demand(Numbers::kFloats, context.inputs[0]));
+  TRY(check_parameters(context, attrs.axis));
+  const TensorType result{attrs.dtype, context.inputs[0].shape};
+  if (!is_integer(attrs.dtype)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(attrs.dtype)));
+  }
+  const Codes all = codes_of(attrs.dtype);
+  if (attrs.min > attrs.max || attrs.min < all.min || attrs.max > all.max) {
+    return bad_input(fmt::format("codes from {} to {} as {}", attrs.min, attrs.max, name_of(attrs.dtype)));
+  }
+  return result;
+}
+
+Expected<TensorType> infer_dequantize(const InferContext& context) {
+  const auto& attrs = context.as<DequantizeAttrs>();
+  if (!is_integer(context.inputs[0].dtype)) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
+  }
+  TRY(check_parameters(context, attrs.axis));
+  const TensorType result{attrs.dtype, context.inputs[0].shape};
+  TRY(demand(Numbers::kFloats, result));
+  return result;
+}
+
+struct Parameters {
+  ValueId scale;
+  ValueId zero_point;
+};
+
+// Numbers, or tensors of one element.
+Expected<ValueId> parameter(Call& call, std::string_view name, DType dtype) {
+  const auto tensor = call.tensor_if(name);
+  if (!tensor) return call.operand(name, dtype);
+  return call.reshape(*tensor, {});
+}
+Expected<Parameters> tensor_parameters(Call& call) {
+  const ValueId scale = TRY(parameter(call, "scale", DType::kF64));
+  return Parameters{scale, TRY(parameter(call, "zero_point", DType::kI64))};
+}
+
+Expected<Parameters> channel_parameters(Call& call, std::string_view scales, std::string_view zero_points) {
+  const ValueId scale = TRY(call.tensor(scales));
+  if (const auto given = call.tensor_if(zero_points)) return Parameters{scale, *given};
+  return Parameters{scale, TRY(filled(call, 0, DType::kI64, call.shape(scale)))};
+}
+
+// Codes that are tensors of the model were never seen in an archive whose numbers are known.
+Expected<Codes> read_codes(Call& call, DType dtype) {
+  if (call.tensor_if("quant_min") || call.tensor_if("quant_max")) {
+    return Call::unsupported("the range of codes is known only when the model runs");
+  }
+  const Codes all = codes_of(dtype);
+  return Codes{TRY(call.integer("quant_min", all.min)), TRY(call.integer("quant_max", all.max))};
+}
+
+Expected<ValueId> quantize(Call& call, ValueId input, Parameters parameters, std::int64_t axis, Codes codes,
+                           DType dtype) {
+  return call.emit(Op::kQuantize, QuantizeAttrs{axis, codes.min, codes.max, dtype},
+                   {input, parameters.scale, parameters.zero_point});
+}
+
+Values read_quantize(Call& call) {
+  const DType dtype = TRY(call.dtype("dtype"));
+  const Codes codes = TRY(read_codes(call, dtype));
+  const Parameters parameters = TRY(tensor_parameters(call));
+  return one(quantize(call, TRY(call.tensor("input")), parameters, -1, codes, dtype));
+}
+Values read_quantize_channels(Call& call) {
+  const ValueId input = TRY(call.tensor("input"));
+  const DType dtype = TRY(call.dtype("dtype"));
+  const Codes codes = TRY(read_codes(call, dtype));
+  const std::int64_t axis = TRY(call.axis("axis", call.rank(input)));
+  return one(quantize(call, input, TRY(channel_parameters(call, "scales", "zero_points")), axis, codes, dtype));
+}
+
+Values read_dequantize(Call& call) {
+  const DequantizeAttrs attrs{-1, TRY(call.dtype("out_dtype", DType::kF32))};
+  const Parameters parameters = TRY(tensor_parameters(call));
+  const ValueId input = TRY(call.tensor("input"));
+  return one(call.emit(Op::kDequantize, attrs, {input, parameters.scale, parameters.zero_point}));
+}
+Values read_dequantize_channels(Call& call) {
+  const ValueId input = TRY(call.tensor("input"));
+  const DequantizeAttrs attrs{TRY(call.axis("axis", call.rank(input))), TRY(call.dtype("out_dtype", DType::kF32))};
+  const Parameters parameters = TRY(channel_parameters(call, "scales", "zero_points"));
+  return one(call.emit(Op::kDequantize, attrs, {input, parameters.scale, parameters.zero_point}));
+}
+
+// A model trained to be quantized: there and back. The codes never leave the pair, so the narrowest type will do.
+Values fake_quantize(Call& call, Parameters parameters, std::int64_t axis) {
+  const ValueId self = TRY(call.tensor("self"));
+  const Codes codes{TRY(call.integer("quant_min")), TRY(call.integer("quant_max"))};
+  DType storage = DType::kI32;
+  for (const DType dtype : {DType::kI16, DType::kU8, DType::kI8}) {
+    const Codes all = codes_of(dtype);
+    if (codes.min >= all.min && codes.max <= all.max) storage = dtype;
+  }
+  const DType dtype = call.type(self).dtype;
+  const ValueId quantized = TRY(quantize(call, self, parameters, axis, codes, storage));
+  const ValueId result = TRY(
+      call.emit(Op::kDequantize, DequantizeAttrs{axis, dtype}, {quantized, parameters.scale, parameters.zero_point}));
+  if (call.result_count() < 2) return std::vector<ValueId>{result};
+  return Call::unsupported("the mask of clamped elements is for training only");
+}
+Values read_fake_quantize(Call& call) { return fake_quantize(call, TRY(tensor_parameters(call)), -1); }
+Values read_fake_quantize_channels(Call& call) {
+  const std::int64_t axis = TRY(call.axis("axis", call.rank(TRY(call.tensor("self")))));
+  return fake_quantize(call, TRY(channel_parameters(call, "scale", "zero_point")), axis);
+}
+
+Values read_dynamic(Call&) {
+  return Call::unsupported("its scales are chosen while the model runs (dynamic quantization)");
+}
+
+}  // namespace
+
+Family quantize_family() {
+  static const OpDef kOps[] = {
+      {.op = Op::kQuantize,
+       .flow = QFlow::kComputes,
+       .roles = {Role::kData, Role::kParameter, Role::kParameter},
+       .required = 3,
+       .infer = infer_quantize,
+       .spellings =
+           {
+               {"quantized_decomposed.quantize_per_tensor", read_quantize},
+               {"quantized_decomposed.quantize_per_channel", read_quantize_channels},
+           }},
+      {.op = Op::kDequantize,
+       .flow = QFlow::kComputes,
+       .roles = {Role::kData, Role::kParameter, Role::kParameter},
+       .required = 3,
+       .infer = infer_dequantize,
+       .spellings =
+           {
+               {"quantized_decomposed.dequantize_per_tensor", read_dequantize},
+               {"quantized_decomposed.dequantize_per_channel", read_dequantize_channels},
+           }},
+  };
+  static const Spelling kCompounds[] = {
+      {"aten.fake_quantize_per_tensor_affine", read_fake_quantize},
+      {"aten.fake_quantize_per_channel_affine", read_fake_quantize_channels},
+      {"quantized_decomposed.choose_qparams", read_dynamic},
+      {"quantized_decomposed.choose_qparams_symmetric", read_dynamic},
+      {"quantized_decomposed.choose_qparams_per_token", read_dynamic},
+      {"quantized_decomposed.choose_qparams_per_token_asymmetric", read_dynamic},
+      {"quantized_decomposed.quantize_per_token", read_dynamic},
+      {"quantized_decomposed.dequantize_per_token", read_dynamic},
+  };
+  return {"quantize", kOps, kCompounds};
+}
+
+}  // namespace isthmus
