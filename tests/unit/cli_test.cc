@@ -1,0 +1,139 @@
+// The command line as a user meets it: exit codes, JSON, errors, nothing half-written.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/models.h"
+
+namespace isthmus {
+namespace {
+
+struct Finished {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "isthmus-cli-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Finished isthmus(const std::string& arguments) const {
+    const std::string command = std::string(ISTHMUS_BINARY) + " " + arguments + " >" + (folder_ / "out").string() +
+                                " 2>" + (folder_ / "err").string();
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
+  }
+  std::filesystem::path folder_;
+};
+
+const std::string kModel = "tests/models/emg_cascade.pt2";
+
+TEST_F(Cli, InspectAsJson) {
+  const Finished done = isthmus("inspect " + kModel + " --json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.err, "");
+  const auto json = nlohmann::json::parse(done.out);
+  EXPECT_EQ(json["kind"], "pt2");
+  EXPECT_EQ(json["parameters"], 25008);
+  EXPECT_EQ(json["inputs"][0], (nlohmann::json{{"name", "emg"}, {"dtype", "f32"}, {"shape", {1, 8, 200}}}));
+  EXPECT_EQ(json["ops"]["aten.concat.default"], 1);
+  EXPECT_EQ(json["bytes"], std::filesystem::file_size(kModel));
+}
+
+TEST_F(Cli, InspectForAPerson) {
+  const Finished done = isthmus("inspect " + kModel);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("25,008 in"), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find('\033'), std::string::npos) << "colours without a terminal";
+}
+
+TEST_F(Cli, TheCanonicalGraphHasOneCatAndNoFrontendName) {
+  const Finished done = isthmus("inspect " + kModel + " --ir --to canonicalize");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("%concat = cat("), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find("aten."), std::string::npos);
+}
+
+TEST_F(Cli, RunComputesWhatPyTorchRecorded) {
+  const Finished done =
+      isthmus("run " + kModel +
+              " --input tests/models/emg_cascade_input_0.npy --input tests/models/emg_cascade_input_1.npy"
+              " --json -o " +
+              (folder_ / "outputs").string());
+  ASSERT_EQ(done.code, 0) << done.err;
+  const auto json = nlohmann::json::parse(done.out);
+  ASSERT_EQ(json["outputs"].size(), 2u);
+  EXPECT_EQ(json["delegate_calls"], 0);
+  for (const char* number : {"0", "1"}) {
+    const Tensor found = test::read_tensor(folder_ / "outputs" / (std::string("output_") + number + ".npy"));
+    const Tensor expected =
+        test::read_tensor(test::source_dir() / "tests/models" / (std::string("emg_cascade_output_") + number + ".npy"));
+    const test::Difference gap = test::difference(found, expected);
+    EXPECT_LE(gap.max, 1e-4 * std::max(gap.range, 1e-2));
+  }
+}
+
+TEST_F(Cli, RunUsesTheExamplesOfTheArchive) {
+  EXPECT_EQ(isthmus("run " + kModel + " -o " + (folder_ / "outputs").string()).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "outputs" / "output_1.npy"));
+}
+
+TEST_F(Cli, WrongInputsAreNamed) {
+  const Finished count =
+      isthmus("run " + kModel + " --input tests/models/emg_cascade_input_0.npy -o " + folder_.string());
+  EXPECT_EQ(count.code, 1);
+  EXPECT_NE(count.err.find("the model has 2 inputs and 1 were given"), std::string::npos) << count.err;
+  const Finished shape =
+      isthmus("run " + kModel +
+              " --input tests/models/emg_cascade_input_1.npy --input tests/models/emg_cascade_input_0.npy -o " +
+              folder_.string());
+  EXPECT_EQ(shape.code, 1);
+  EXPECT_NE(shape.err.find("input 0 (emg) is f32[1,6,50], expected f32[1,8,200]"), std::string::npos) << shape.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "output_0.npy"));
+}
+
+TEST_F(Cli, ExitCodes) {
+  EXPECT_EQ(isthmus("").code, 2);
+  EXPECT_EQ(isthmus("frobnicate").code, 2);
+  EXPECT_EQ(isthmus("inspect").code, 2);
+  EXPECT_EQ(isthmus("inspect " + kModel + " --frob").code, 2);
+  EXPECT_EQ(isthmus("--help").code, 0);
+  EXPECT_EQ(isthmus("inspect --help").code, 0);
+  EXPECT_EQ(isthmus("--version").code, 0);
+  const Finished missing = isthmus("inspect nowhere.pt2");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_EQ(missing.err, "error: cannot open nowhere.pt2: No such file or directory\n");
+  EXPECT_EQ(isthmus("inspect tests").code, 1);
+  EXPECT_EQ(isthmus("inspect README.md").code, 1);
+  EXPECT_EQ(isthmus("inspect tests/models/probes/cond.pt2").code, 1);
+}
+
+TEST_F(Cli, TargetsPrintTheOpTable) {
+  const Finished done = isthmus("targets --ops");
+  EXPECT_EQ(done.code, 0);
+  EXPECT_NE(done.out.find("aten.concat"), std::string::npos);
+  const auto json = nlohmann::json::parse(isthmus("targets --ops --json").out);
+  EXPECT_GT(json["ops"].size(), 60u);
+}
+
+}  // namespace
+}  // namespace isthmus
