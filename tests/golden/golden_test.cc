@@ -1,0 +1,71 @@
+// Text in, text out: each .ir file below this folder is a test.
+//
+// A file holds comments, a line "run STAGE", a graph, a line "----" and what comes out: the graph after the stage, or
+// "error: ...". UPDATE_GOLDEN=1 rewrites the expectations; the difference is to be reviewed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "canonicalize/canonicalize.h"
+#include "ir/text.h"
+#include "support/models.h"
+
+namespace isthmus {
+namespace {
+
+constexpr std::string_view kLine = "----\n";
+
+std::vector<std::filesystem::path> golden_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_dir() / "tests" / "golden")) {
+    if (entry.path().extension() == ".ir") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+Expected<std::string> after_stage(const std::string& stage, std::string_view text) {
+  const Graph graph = TRY(parse_graph(text));
+  if (stage == "parse") return print(graph);
+  if (stage != "canonicalize") return bad_input("unknown stage '" + stage + "'");
+  Diagnostics diagnostics;
+  std::string result = print(TRY(canonicalize(graph, diagnostics)));
+  for (const Diagnostic& entry : diagnostics.entries()) result += entry.code + ": " + entry.text + "\n";
+  return result;
+}
+
+class Golden : public ::testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(Golden, ComesOutAsWritten) {
+  std::ifstream file(GetParam());
+  std::stringstream contents;
+  contents << file.rdbuf();
+  const std::string text = contents.str();
+  const std::size_t line = text.find(kLine);
+  ASSERT_NE(line, std::string::npos) << "no ---- in " << GetParam();
+  const std::size_t run = text.find("run ");
+  ASSERT_LT(run, line) << "no 'run STAGE' in " << GetParam();
+  const std::size_t graph_start = text.find('\n', run) + 1;
+  const std::string stage = text.substr(run + 4, graph_start - run - 5);
+  const auto found = after_stage(stage, std::string_view(text).substr(graph_start, line - graph_start));
+  const std::string output = found ? *found : "error: " + found.error().text() + "\n";
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(GetParam()) << text.substr(0, line) << kLine << output;
+    return;
+  }
+  EXPECT_EQ(output, text.substr(line + kLine.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](const auto& info) {
+  std::string name = info.param.parent_path().filename().string() + "_" + info.param.stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace isthmus
