@@ -60,8 +60,8 @@ TEST_P(Golden, ComesOutAsWritten) {
   EXPECT_EQ(output, text.substr(line + kLine.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](const auto& info) {
-  std::string name = info.param.parent_path().filename().string() + "_" + info.param.stem().string();
+INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](const auto& parameter) {
+  std::string name = parameter.param.parent_path().filename().string() + "_" + parameter.param.stem().string();
   std::ranges::replace_if(
       name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
