@@ -1,0 +1,37 @@
+// Reads arbitrary bytes as a torch.export archive and looks at everything that comes out.
+#include "formats/pt2.h"
+#include "fuzz/zip_mutator.h"
+
+namespace {
+
+// Elements of small tensors; large ones cost time and teach nothing new.
+void touch(const isthmus::TensorView& tensor) {
+  if (tensor.element_count() > 4096) return;
+  const isthmus::Blob elements = isthmus::contiguous_bytes(tensor);
+  unsigned sum = 0;
+  for (const std::byte b : elements.bytes()) sum += std::to_integer<unsigned>(b);
+  [[maybe_unused]] static volatile unsigned sink;
+  sink = sum;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const isthmus::Blob file(std::as_bytes(std::span(data, size)), nullptr);
+  const auto archive = isthmus::pt2::read_archive(file);
+  if (!archive) {
+    if (archive.error().text().empty()) __builtin_trap();
+    return 0;
+  }
+  if (!isthmus::pt2::looks_like_archive(file)) __builtin_trap();
+  for (const auto& [name, tensor] : archive->weights) touch(tensor);
+  for (const auto& [name, tensor] : archive->constants) touch(tensor);
+  for (const auto& leaf : archive->examples) {
+    if (const auto* tensor = std::get_if<isthmus::TensorView>(&leaf)) touch(*tensor);
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  return isthmus::fuzz::mutate(data, size, most, seed);
+}
