@@ -1,6 +1,7 @@
 // The op table as a whole: complete, unambiguous, and the only place that knows a frontend's names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <set>
