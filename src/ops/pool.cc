@@ -67,6 +67,7 @@ Expected<TensorType> infer_avg_pool(const InferContext& context, std::size_t spa
   TRY(demand_summable(context.inputs[0]));
   TRY(demand_rank(context.inputs[0], spatial + 2));
   TRY(demand_window(attrs.kernel, attrs.stride, attrs.padding, spatial));
+  TRY(demand_list({attrs.divisor}, 1, 0, "divisor"));
   return TensorType{context.inputs[0].dtype, TRY(pooled(context.exprs, context.inputs[0].shape, attrs.kernel,
                                                         attrs.stride, attrs.padding, {}, attrs.ceil_mode))};
 }
