@@ -27,6 +27,7 @@ class Call : public Emitter {
   Expected<std::vector<std::optional<ValueId>>> optional_tensors(std::string_view name) const;
   Expected<std::int64_t> integer(std::string_view name, std::optional<std::int64_t> otherwise = {}) const;
   Expected<Dim> dim(std::string_view name, std::optional<Dim> otherwise = {}) const;
+  using Emitter::integers;  // a constant of them
   // A single number is a list of one.
   Expected<std::vector<std::int64_t>> integers(std::string_view name,
                                                std::optional<std::vector<std::int64_t>> otherwise = {}) const;
