@@ -7,8 +7,6 @@
 namespace isthmus {
 namespace {
 
-using Replacement = Expected<std::optional<ValueId>>;
-
 struct Affine {
   std::vector<double> factor;
   std::vector<double> offset;
@@ -58,9 +56,9 @@ bool makes_channels(const Node& node, std::size_t rank) {
 }  // namespace
 
 Replacement fold_batch_norm(const Site& site) {
-  if (site.node.op != Op::kBatchNorm || !site.is_only_reader(0)) return std::optional<ValueId>();
+  if (site.node.op != Op::kBatchNorm || !site.is_only_reader(0)) return unchanged();
   const Node* maker = site.producer(0);
-  if (maker == nullptr) return std::optional<ValueId>();
+  if (maker == nullptr) return unchanged();
   // A 1-d convolution is a 2-d one between two reshapes; those keep batch and channels where they are.
   const Graph& graph = site.graph();
   bool is_reshaped = false;
@@ -69,22 +67,22 @@ Replacement fold_batch_norm(const Site& site) {
     const Shape& after = graph.type(site.inputs[0]).shape;
     is_reshaped = before[0] == after[0] && before[1] == after[1];
     maker = is_reshaped ? graph.producer(maker->inputs[0]) : nullptr;
-    if (maker == nullptr) return std::optional<ValueId>();
+    if (maker == nullptr) return unchanged();
     // The reshape is known to have one reader; what it reshapes must have one as well.
     const Node& reshape = *site.rewriter.source().producer(site.node.inputs[0]);
-    if (site.readers[reshape.inputs[0].index] != 1) return std::optional<ValueId>();
+    if (site.readers[reshape.inputs[0].index] != 1) return unchanged();
   }
   const Node conv = *maker;  // a copy: emitting moves the nodes
-  if (!makes_channels(conv, graph.type(conv.outputs[0]).rank())) return std::optional<ValueId>();
+  if (!makes_channels(conv, graph.type(conv.outputs[0]).rank())) return unchanged();
   const Constant* weight_constant = graph.constant(conv.inputs[1]);
   const Constant* bias_constant = conv.inputs.size() > 2 ? graph.constant(conv.inputs[2]) : nullptr;
-  if (weight_constant == nullptr || !weight_constant->data) return std::optional<ValueId>();
-  if (conv.inputs.size() > 2 && (bias_constant == nullptr || !bias_constant->data)) return std::optional<ValueId>();
+  if (weight_constant == nullptr || !weight_constant->data) return unchanged();
+  if (conv.inputs.size() > 2 && (bias_constant == nullptr || !bias_constant->data)) return unchanged();
   const TensorView weight = *weight_constant->data;
   auto weights = numbers_of(&weight);
   auto biases = bias_constant == nullptr ? std::optional(std::vector<double>()) : numbers_of(&*bias_constant->data);
   const auto affine = affine_of(site);
-  if (!weights || !biases || !affine) return std::optional<ValueId>();
+  if (!weights || !biases || !affine) return unchanged();
   biases->resize(affine->factor.size(), 0.0);
   for (std::size_t i = 0; i < weights->size(); ++i) (*weights)[i] *= affine->factor.at(channel_of(conv, weight, i));
   for (std::size_t c = 0; c < biases->size(); ++c) (*biases)[c] = (*biases)[c] * affine->factor[c] + affine->offset[c];
@@ -94,22 +92,22 @@ Replacement fold_batch_norm(const Site& site) {
       constant_of(site.emitter, *biases, weight.dtype, {static_cast<std::int64_t>(biases->size())});
   const ValueId folded = TRY(site.emitter.emit(conv.op, conv.attrs, {conv.inputs[0], new_weight, new_bias}));
   if (!is_reshaped) return std::optional(folded);
-  return std::optional(TRY(site.emitter.reshape(folded, site.result().shape)));
+  return replaced_by(site.emitter.reshape(folded, site.result().shape));
 }
 
 Replacement expand_batch_norm(const Site& site) {
-  if (site.node.op != Op::kBatchNorm) return std::optional<ValueId>();
+  if (site.node.op != Op::kBatchNorm) return unchanged();
   const auto affine = affine_of(site);
-  if (!affine) return std::optional<ValueId>();
+  if (!affine) return unchanged();
   // [C] beside [N, C, ...]: trailing ones let it broadcast.
   std::vector<std::int64_t> sizes(site.result().rank() - 1, 1);
   sizes[0] = static_cast<std::int64_t>(affine->factor.size());
   const DType dtype = site.result().dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF64) return std::optional<ValueId>();
+  if (dtype != DType::kF32 && dtype != DType::kF64) return unchanged();
   const ValueId factor = constant_of(site.emitter, affine->factor, dtype, sizes);
   const ValueId offset = constant_of(site.emitter, affine->offset, dtype, sizes);
   const ValueId scaled = TRY(site.emitter.binary(Op::kMul, site.inputs[0], factor));
-  return std::optional(TRY(site.emitter.binary(Op::kAdd, scaled, offset)));
+  return replaced_by(site.emitter.binary(Op::kAdd, scaled, offset));
 }
 
 }  // namespace isthmus

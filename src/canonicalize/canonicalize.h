@@ -1,26 +1,17 @@
 // Brings a loaded graph to its one canonical form: ops of the table only, whatever the frontend called them.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include "base/diag.h"
 #include "base/expected.h"
 #include "ir/graph.h"
+#include "ops/rewrite.h"
 
 namespace isthmus {
 
 struct CanonicalizeOptions {
-  std::set<std::string, std::less<>> skip;  // names of rewrites that are not run
-};
-
-// How often a rewrite ran and changed something, and how long it took in all.
-struct RewriteTime {
-  std::string name;
-  std::size_t runs = 0;
-  std::size_t changes = 0;
-  double seconds = 0;
+  RewriteNames skip;  // names of rewrites that are not run
 };
 
 // No op in place, no views, constants folded, batch norm inside convolutions. Names that the table does not know stay

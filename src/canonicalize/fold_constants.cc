@@ -27,16 +27,16 @@ bool is_worth_storing(const Site& site) {
 
 }  // namespace
 
-Expected<std::optional<ValueId>> fold_constants(const Site& site) {
+Replacement fold_constants(const Site& site) {
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-    if (site.constant(i) == nullptr) return std::optional<ValueId>();
+    if (site.constant(i) == nullptr) return unchanged();
   }
-  if (!is_worth_storing(site)) return std::optional<ValueId>();
+  if (!is_worth_storing(site)) return unchanged();
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < site.inputs.size(); ++i) inputs.push_back(Tensor::from(*site.constant(i)));
   // What cannot be computed here (an index out of range) is left to the run, where it is an error with a place.
   const auto result = evaluate_node(site.rewriter.source(), site.node, inputs, {});
-  if (!result) return std::optional<ValueId>();
+  if (!result) return unchanged();
   return std::optional(site.emitter.constant(result->view()));
 }
 

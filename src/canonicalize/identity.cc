@@ -7,13 +7,6 @@
 namespace isthmus {
 namespace {
 
-using Replacement = Expected<std::optional<ValueId>>;
-
-Replacement some(Expected<ValueId> value) {
-  if (!value) return tl::unexpected<Error>(std::move(value).error());
-  return std::optional(*value);
-}
-
 bool does_nothing(const Site& site) {
   const TensorType& input = site.graph().type(site.inputs[0]);
   const auto all_zero = [](const Ints& numbers) { return std::ranges::all_of(numbers, [](auto n) { return n == 0; }); };
@@ -55,54 +48,54 @@ bool keeps_order(const Shape& shape, const Ints& axes) {
 }  // namespace
 
 Replacement drop_identity(const Site& site) {
-  if (site.inputs.empty() || !does_nothing(site)) return std::optional<ValueId>();
+  if (site.inputs.empty() || !does_nothing(site)) return unchanged();
   return std::optional(site.inputs[0]);
 }
 
 Replacement merge_movement(const Site& site) {
-  if (site.inputs.empty()) return std::optional<ValueId>();
+  if (site.inputs.empty()) return unchanged();
   if (site.node.op == Op::kPermute &&
       keeps_order(site.graph().type(site.inputs[0]).shape, site.attrs<AxesAttrs>().axes)) {
-    return some(site.emitter.reshape(site.inputs[0], site.result().shape));
+    return replaced_by(site.emitter.reshape(site.inputs[0], site.result().shape));
   }
   const Node* before = site.producer(0);
-  if (before == nullptr || before->op != site.node.op) return std::optional<ValueId>();
+  if (before == nullptr || before->op != site.node.op) return unchanged();
   const ValueId source = before->inputs[0];
   switch (site.node.op) {
     case Op::kReshape:
-      return some(site.emitter.reshape(source, site.attrs<ShapeAttrs>().shape));
+      return replaced_by(site.emitter.reshape(source, site.attrs<ShapeAttrs>().shape));
     case Op::kExpand:
-      return some(site.emitter.expand(source, site.attrs<ShapeAttrs>().shape));
+      return replaced_by(site.emitter.expand(source, site.attrs<ShapeAttrs>().shape));
     case Op::kPermute: {
       const Ints& first = std::get<AxesAttrs>(before->attrs).axes;
       Ints axes;
       for (const std::int64_t axis : site.attrs<AxesAttrs>().axes)
         axes.push_back(first[static_cast<std::size_t>(axis)]);
-      return some(site.emitter.permute(source, std::move(axes)));
+      return replaced_by(site.emitter.permute(source, std::move(axes)));
     }
     case Op::kSlice: {
       const SliceAttrs inner = std::get<SliceAttrs>(before->attrs);
       const SliceAttrs& outer = site.attrs<SliceAttrs>();
-      if (inner.axis != outer.axis || inner.step != 1) return std::optional<ValueId>();
+      if (inner.axis != outer.axis || inner.step != 1) return unchanged();
       Exprs& exprs = site.emitter.exprs();
-      return some(site.emitter.slice(source, outer.axis, exprs.add(inner.start, outer.start),
-                                     exprs.add(inner.start, outer.end), outer.step));
+      return replaced_by(site.emitter.slice(source, outer.axis, exprs.add(inner.start, outer.start),
+                                            exprs.add(inner.start, outer.end), outer.step));
     }
     default:
-      return std::optional<ValueId>();
+      return unchanged();
   }
 }
 
 Replacement merge_clamps(const Site& site) {
-  if (site.node.op != Op::kClamp || !site.is_only_reader(0)) return std::optional<ValueId>();
+  if (site.node.op != Op::kClamp || !site.is_only_reader(0)) return unchanged();
   const Node* before = site.producer(0);
-  if (before == nullptr || before->op != Op::kClamp) return std::optional<ValueId>();
+  if (before == nullptr || before->op != Op::kClamp) return unchanged();
   const ClampAttrs& inner = std::get<ClampAttrs>(before->attrs);
   const ClampAttrs& outer = site.attrs<ClampAttrs>();
   // The second clamp wins where the two exclude each other; max wins over min, as within one clamp.
   const ClampAttrs merged{std::min(std::max(inner.min, outer.min), outer.max),
                           std::min(std::max(std::min(inner.max, outer.max), outer.min), outer.max)};
-  return some(site.emitter.emit(Op::kClamp, merged, {before->inputs[0]}));
+  return replaced_by(site.emitter.emit(Op::kClamp, merged, {before->inputs[0]}));
 }
 
 }  // namespace isthmus

@@ -5,8 +5,6 @@
 namespace isthmus {
 namespace {
 
-using Replacement = Expected<std::optional<ValueId>>;
-
 // The axis of a result along which a bias runs; nothing for ops without one.
 std::optional<std::size_t> bias_axis(const Node& node, std::size_t rank) {
   switch (node.op) {
@@ -38,32 +36,32 @@ std::optional<std::vector<double>> per_channel(const TensorView& constant, const
 }  // namespace
 
 Replacement matmul_to_linear(const Site& site) {
-  if (site.node.op != Op::kMatmul) return std::optional<ValueId>();
+  if (site.node.op != Op::kMatmul) return unchanged();
   const TensorView* weight = site.constant(1);
-  if (weight == nullptr || weight->sizes.size() != 2) return std::optional<ValueId>();
+  if (weight == nullptr || weight->sizes.size() != 2) return unchanged();
   TensorView transposed = *weight;  // the same bytes, read by columns
   std::swap(transposed.sizes[0], transposed.sizes[1]);
   std::swap(transposed.strides[0], transposed.strides[1]);
   const ValueId constant = site.emitter.constant(std::move(transposed));
-  return std::optional(TRY(site.emitter.emit(Op::kLinear, NoAttrs{}, {site.inputs[0], constant})));
+  return replaced_by(site.emitter.emit(Op::kLinear, NoAttrs{}, {site.inputs[0], constant}));
 }
 
 Replacement fold_bias(const Site& site) {
-  if (site.node.op != Op::kAdd) return std::optional<ValueId>();
+  if (site.node.op != Op::kAdd) return unchanged();
   const std::size_t product = site.constant(0) == nullptr ? 0 : 1;
   const TensorView* constant = site.constant(1 - product);
   const Node* maker = site.producer(product);
   if (constant == nullptr || maker == nullptr || maker->inputs.size() != 2 || !site.is_only_reader(product)) {
-    return std::optional<ValueId>();
+    return unchanged();
   }
   const TensorType& type = site.graph().type(site.inputs[product]);
   const auto axis = bias_axis(*maker, type.rank());
-  if (!axis || type.shape != site.result().shape || constant->dtype != type.dtype) return std::optional<ValueId>();
+  if (!axis || type.shape != site.result().shape || constant->dtype != type.dtype) return unchanged();
   const auto bias = per_channel(*constant, type.shape, *axis);
-  if (!bias) return std::optional<ValueId>();
+  if (!bias) return unchanged();
   const Node linear = *maker;  // a copy: emitting moves the nodes
   const ValueId added = constant_of(site.emitter, *bias, type.dtype, {static_cast<std::int64_t>(bias->size())});
-  return std::optional(TRY(site.emitter.emit(linear.op, linear.attrs, {linear.inputs[0], linear.inputs[1], added})));
+  return replaced_by(site.emitter.emit(linear.op, linear.attrs, {linear.inputs[0], linear.inputs[1], added}));
 }
 
 }  // namespace isthmus

@@ -1,0 +1,92 @@
+// Sweeps over a graph with one rewrite at a time.
+#include "ops/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "ir/verify.h"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t kMostRounds = 64;
+
+// One sweep over the graph; nothing where the rewrite applied nowhere.
+Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite) {
+  std::vector<std::size_t> readers(graph.values().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId input : node.inputs) ++readers[input.index];
+  }
+  for (const Output& output : graph.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
+  }
+  Rewriter rewriter(graph);
+  Emitter emitter(rewriter.graph());
+  bool has_changed = false;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::kForeign) {
+      rewriter.copy(node);
+      continue;
+    }
+    const std::string& name = graph[node.outputs[0]].name;
+    emitter.begin(node.origin, name);
+    const std::size_t first_new_value = rewriter.graph().values().size();
+    const std::vector<ValueId> inputs = rewriter.map(node.inputs);
+    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers}));
+    if (!replacement) {
+      rewriter.copy(node);
+      continue;
+    }
+    has_changed = true;
+    if (replacement->index >= first_new_value && !rewriter.graph().find(name)) {
+      rewriter.graph().rename(*replacement, name);
+    }
+    rewriter.replace(node.outputs[0], *replacement);
+  }
+  if (!has_changed) return std::optional<Graph>();
+  return std::optional(without_dead_code(std::move(rewriter).finish()));
+}
+
+}  // namespace
+
+const TensorView* Site::constant(std::size_t i) const {
+  const Constant* found = graph().constant(inputs[i]);
+  return found == nullptr || !found->data ? nullptr : &*found->data;
+}
+
+Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
+                                    std::vector<RewriteTime>& times) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<RewriteTime> spent;
+  for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name), 0, 0, 0});
+  // A rewrite runs again only if another one changed the graph since.
+  std::vector<bool> is_done(rewrites.size(), false);
+  for (std::size_t round = 0; round < kMostRounds; ++round) {
+    bool has_changed = false;
+    for (std::size_t i = 0; i < rewrites.size(); ++i) {
+      const Rewrite& rewrite = rewrites[i];
+      if (is_done[i] || skip.contains(rewrite.name)) continue;
+      const auto place = [&] { return std::string(rewrite.name); };
+      const Clock::time_point start = Clock::now();
+      auto next = TRY(within(sweep(graph, rewrite), place));
+      is_done[i] = !next.has_value();
+      if (next) {
+        graph = std::move(*next);
+        TRY(within(verify(graph), place));
+        has_changed = true;
+        for (std::size_t k = 0; k < is_done.size(); ++k) is_done[k] = is_done[k] && k == i;
+      }
+      ++spent[i].runs;
+      spent[i].changes += next ? 1 : 0;
+      spent[i].seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    }
+    if (!has_changed) {
+      times.insert(times.end(), spent.begin(), spent.end());
+      return graph;
+    }
+  }
+  return bad_input(fmt::format("the rewrites did not come to an end after {} rounds", kMostRounds));
+}
+
+}  // namespace isthmus

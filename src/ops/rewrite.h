@@ -1,0 +1,71 @@
+// Small rewrites of a graph, as rows of a table that a stage runs to a fixpoint.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/expected.h"
+#include "ir/rewriter.h"
+#include "ops/emitter.h"
+
+namespace isthmus {
+
+// One node of the old graph, seen from the new graph that already holds everything before it.
+struct Site {
+  const Node& node;
+  std::span<const ValueId> inputs;  // the node's inputs in the new graph
+  Emitter& emitter;                 // into the new graph; names and origin are the node's
+  const Rewriter& rewriter;
+  const std::vector<std::size_t>& readers;  // of the old graph's values
+
+  Graph& graph() const { return emitter.graph(); }
+  const TensorType& result() const { return rewriter.source().type(node.outputs[0]); }
+  // The node of the new graph that makes input i; nothing for graph inputs and constants.
+  const Node* producer(std::size_t i) const { return graph().producer(inputs[i]); }
+  // The data of input i, where it is a constant with data.
+  const TensorView* constant(std::size_t i) const;
+  bool is_only_reader(std::size_t i) const { return readers[node.inputs[i].index] == 1; }
+  template <class A>
+  const A& attrs() const {
+    return std::get<A>(node.attrs);
+  }
+};
+
+// What a node's result becomes, or nothing where a rewrite does not apply.
+using Replacement = Expected<std::optional<ValueId>>;
+inline Replacement unchanged() { return std::optional<ValueId>(); }
+inline Replacement replaced_by(Expected<ValueId> value) {
+  if (!value) return tl::unexpected<Error>(std::move(value).error());
+  return std::optional(*value);
+}
+
+// Never called for foreign nodes.
+using Apply = Replacement (*)(const Site&);
+
+struct Rewrite {
+  std::string_view name;
+  std::string_view what;  // "batch_norm(conv(x)) -> conv(x) with new weights"
+  Apply apply;
+};
+
+// How often a rewrite ran and changed something, and how long it took in all.
+struct RewriteTime {
+  std::string name;
+  std::size_t runs = 0;
+  std::size_t changes = 0;
+  double seconds = 0;
+};
+
+using RewriteNames = std::set<std::string, std::less<>>;
+
+// Runs the rows in order, again and again until none of them changes anything; dead code is dropped and the graph
+// verified after each change. Adds a row to `times` for each rewrite.
+Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
+                                    std::vector<RewriteTime>& times);
+
+}  // namespace isthmus
