@@ -32,7 +32,8 @@ TEST(OpTable, NamesAreWellFormedAndNeverInPlaceOrCopying) {
     const std::string name(spelling.name);
     EXPECT_TRUE(std::regex_match(name, form)) << name;
     const std::string stem = name.substr(0, name.find('.', name.find('.') + 1));
-    EXPECT_FALSE(stem.ends_with("_copy")) << name;
+    const bool means_to_copy = stem == "aten.index_copy";  // not the copying form of another name
+    EXPECT_FALSE(stem.ends_with("_copy") && !means_to_copy) << name;
     EXPECT_FALSE(stem.ends_with("_") && !stem.ends_with("__")) << name;
     EXPECT_NE(spelling.reader, nullptr) << name;
   };
