@@ -94,13 +94,6 @@ Expected<std::vector<ValueId>> read_diagflat(Call& call) {
   return one(embedded(call, flat, TRY(offset_of(call, "offset"))));
 }
 
-Expected<std::vector<ValueId>> read_trace(Call& call) {
-  const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) != 2) return bad_input(fmt::format("the trace of a tensor of rank {}", call.rank(self)));
-  const ValueId line = TRY(call.cast(TRY(diagonal_of_last(call, self, 0)), call.result().dtype));
-  return one(call.emit(Op::kSum, ReduceAttrs{{0}, false}, {line}));
-}
-
 Expected<std::vector<ValueId>> keep_band(Call& call, bool is_lower) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t rank = call.rank(self);
@@ -230,7 +223,6 @@ std::vector<Spelling> diagonal_spellings() {
       {"aten.diag", read_diag},
       {"aten.diag_embed", read_diag_embed},
       {"aten.diagflat", read_diagflat},
-      {"aten.trace", read_trace},
       {"aten.tril", read_tril},
       {"aten.triu", read_triu},
       {"aten.fill_diagonal", read_fill_diagonal},
