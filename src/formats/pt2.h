@@ -171,7 +171,8 @@ class Archive {
 };
 
 // Reads an archive from its bytes. Every size, offset, count and nesting in it is checked. Views of the result point
-// into `file` and keep it alive. Errors name the entry, and the node or tensor in it.
+// into `file` and keep it alive. Their storages may be unaligned: torch 2.6 and whoever packs an archive anew do not
+// align them, so elements are to be copied out, never cast. Errors name the entry, and the node or tensor in it.
 Expected<Archive> read_archive(const Blob& file);
 
 // True if the bytes look like a zip archive with a .pt2's marker entries; for choosing a reader by content.
