@@ -18,11 +18,10 @@ namespace isthmus {
 inline Blob aligned_for_flatbuffer(const Blob& bytes) {
   constexpr std::size_t kAlignment = 16;
   if (bytes.size() == 0 || reinterpret_cast<std::uintptr_t>(bytes.bytes().data()) % kAlignment == 0) return bytes;
-  void* memory = ::operator new(bytes.size(), std::align_val_t{kAlignment});
+  void* memory = ::operator new (bytes.size(), std::align_val_t{kAlignment});
   std::memcpy(memory, bytes.bytes().data(), bytes.size());
-  std::shared_ptr<const void> owner(memory, [](const void* start) {
-    ::operator delete(const_cast<void*>(start), std::align_val_t{kAlignment});
-  });
+  std::shared_ptr<const void> owner(
+      memory, [](const void* start) { ::operator delete (const_cast<void*>(start), std::align_val_t{kAlignment}); });
   return Blob({static_cast<const std::byte*>(memory), bytes.size()}, std::move(owner));
 }
 

@@ -39,15 +39,17 @@ Expected<Layout> find_parts(const Blob& file) {
   const std::uint64_t base = *header.number<std::uint64_t>();
   const std::uint64_t data_size = length < kHeaderWithDataSize ? 0 : *header.number<std::uint64_t>();
   const auto program = file.part(0, program_size);
-  if (!program) return bad_input(fmt::format("cut off: the program has {} bytes, the file {}", program_size, file.size()));
+  if (!program)
+    return bad_input(fmt::format("cut off: the program has {} bytes, the file {}", program_size, file.size()));
   if (base == 0) return Layout{aligned_for_flatbuffer(*program), Blob()};
   if (base < program_size || base > file.size()) {
-    return bad_input(fmt::format("segments at {} in a file of {} bytes with a program of {}", base, file.size(),
-                                 program_size));
+    return bad_input(
+        fmt::format("segments at {} in a file of {} bytes with a program of {}", base, file.size(), program_size));
   }
   // Old writers leave the size 0.
   const auto segments = file.part(base, data_size == 0 ? file.size() - base : data_size);
-  if (!segments) return bad_input(fmt::format("cut off: {} bytes of segments at {}, the file has {}", data_size, base, file.size()));
+  if (!segments)
+    return bad_input(fmt::format("cut off: {} bytes of segments at {}, the file has {}", data_size, base, file.size()));
   return Layout{aligned_for_flatbuffer(*program), *segments};
 }
 
@@ -159,8 +161,8 @@ class Reader {
   }
 
   Expected<Plan> read(const pte_wire::Plan& wire) {
-    if (wire.values() == nullptr || wire.inputs() == nullptr || wire.outputs() == nullptr ||
-        wire.chains() == nullptr || wire.buffer_sizes() == nullptr || wire.delegates() == nullptr) {
+    if (wire.values() == nullptr || wire.inputs() == nullptr || wire.outputs() == nullptr || wire.chains() == nullptr ||
+        wire.buffer_sizes() == nullptr || wire.delegates() == nullptr) {
       return bad_input("a plan without values, inputs, outputs, chains, delegates or buffer sizes");
     }
     Plan plan;
@@ -170,8 +172,7 @@ class Reader {
       plan.container_outputs = TRY(copier_.text(container->outputs()));
     }
     for (const pte_wire::Value* value : tables_of(wire.values())) {
-      plan.values.push_back(
-          TRY(within(read(*value), [&] { return fmt::format("value {}", plan.values.size()); })));
+      plan.values.push_back(TRY(within(read(*value), [&] { return fmt::format("value {}", plan.values.size()); })));
     }
     plan.inputs = TRY(indices(wire.inputs()));
     plan.outputs = TRY(indices(wire.outputs()));
@@ -302,7 +303,8 @@ class Reader {
         return bad_input("a tensor of an unknown dynamism");
     }
     if (const pte_wire::Allocation* place = wire.allocation()) {
-      tensor.allocation = Allocation{place->memory_id(), place->offset_low() | std::uint64_t{place->offset_high()} << 32};
+      tensor.allocation =
+          Allocation{place->memory_id(), place->offset_low() | std::uint64_t{place->offset_high()} << 32};
     }
     if (const pte_wire::TensorExtra* extra = wire.extra()) {
       if (extra->place() != pte_wire::DataPlace::Segment) {

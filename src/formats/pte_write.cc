@@ -21,7 +21,9 @@ constexpr std::uint64_t kConstantAlignment = 16;
 constexpr std::size_t kHeaderOffset = 8;
 constexpr std::size_t kHeaderBytes = 32;
 
-std::uint64_t round_up(std::uint64_t size, std::uint64_t alignment) { return (size + alignment - 1) & ~(alignment - 1); }
+std::uint64_t round_up(std::uint64_t size, std::uint64_t alignment) {
+  return (size + alignment - 1) & ~(alignment - 1);
+}
 
 void append_aligned(std::vector<std::byte>& out, std::span<const std::byte> bytes, std::uint64_t alignment) {
   out.resize(round_up(out.size(), alignment));
@@ -122,9 +124,9 @@ class Writer {
     const auto blobs = builder_.CreateVector(inline_blobs);
     const auto buffers = builder_.CreateVector(std::vector<Offset<pte_wire::Buffer>>());
     const auto segments = segments_.write(builder_);
-    builder_.Finish(pte_wire::CreateProgram(builder_, 0, plans, buffers, blobs, segments, constant_parts, mutable_data,
-                                            named_data),
-                    "ET12");
+    builder_.Finish(
+        pte_wire::CreateProgram(builder_, 0, plans, buffers, blobs, segments, constant_parts, mutable_data, named_data),
+        "ET12");
     return assemble();
   }
 
@@ -222,8 +224,8 @@ class Writer {
     return pte_wire::CreateInstruction(builder_, pte_wire::InstructionKind::KernelCall, table.Union());
   }
   Offset<pte_wire::Instruction> write_call(const DelegateCall& call) {
-    const auto table =
-        pte_wire::CreateDelegateCall(builder_, static_cast<std::int32_t>(call.delegate_index), write_indices(call.args));
+    const auto table = pte_wire::CreateDelegateCall(builder_, static_cast<std::int32_t>(call.delegate_index),
+                                                    write_indices(call.args));
     return pte_wire::CreateInstruction(builder_, pte_wire::InstructionKind::DelegateCall, table.Union());
   }
   Offset<pte_wire::Instruction> write_call(const MoveCall& call) {
