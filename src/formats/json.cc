@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "formats/untrusted_text.h"
 
@@ -12,8 +15,9 @@ namespace isthmus::json {
 namespace {
 
 constexpr std::size_t kMostDepth = 256;
-constexpr std::size_t kMostTextBytes = std::size_t{256} << 20;
-constexpr std::size_t kMostValues = std::size_t{1} << 25;
+// The graph of a model with ten thousand nodes has about 20 MB of text and a million values.
+constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
 }  // namespace
 
@@ -64,7 +68,11 @@ class Builder {
     std::string_view what = error.what();
     what.remove_prefix(std::min(what.size(), what.find("] ") + 2));
     constexpr std::size_t kMostShown = 200;
-    return refuse(fmt::format("not valid JSON at byte {}: {}", position, what.substr(0, kMostShown)));
+    std::string shown(what.substr(0, kMostShown));
+    // The parser cites the text, which may be no text at all.
+    std::ranges::replace_if(
+        shown, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+    return refuse(fmt::format("not valid JSON at byte {}: {}", position, shown));
   }
 
   bool has_refused() const { return !reason_.empty(); }
@@ -145,7 +153,9 @@ std::string Document::path_of(std::uint32_t index) const {
     ++at;
     for (; slots_[at].end <= index; at = slots_[at].end) ++position;
     const std::string_view key = text(slots_[at].key_at, slots_[at].key_size);
-    const bool is_word = std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+    constexpr std::size_t kLongWord = 64;
+    const bool is_word = key.size() <= kLongWord &&
+                         std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
     if (is_array) {
       path += fmt::format("[{}]", position);
     } else if (is_word) {

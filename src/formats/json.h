@@ -94,7 +94,7 @@ class Children {
 // The tree in one array, depth first: a value is followed by its children, and knows where they end.
 class Document {
  public:
-  // Refuses broken text, duplicate keys, nesting deeper than 256, and more values than memory should be spent on.
+  // Refuses broken text, duplicate keys, nesting deeper than 256, more than 64 MiB of text and 4 Mi values.
   static Expected<Document> parse(std::string_view text);
 
   Value root() const { return {this, 0}; }

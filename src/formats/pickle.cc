@@ -12,7 +12,8 @@
 namespace isthmus::pickle {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+// Enough for 50,000 tensors; storages are not in the pickle.
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
 enum Opcode : std::uint8_t {
   kMark = '(',

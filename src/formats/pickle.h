@@ -66,7 +66,7 @@ struct Tensor {
 // Owns the values of one pickle. Its texts point into the bytes it was read from.
 class Heap {
  public:
-  // Runs in time and memory proportional to the bytes, of which it takes at most 16 MiB.
+  // Runs in time and memory proportional to the bytes, of which it takes at most 8 MiB.
   static Expected<Heap> read(std::span<const std::byte> bytes);
 
   Value root() const { return {this, root_}; }

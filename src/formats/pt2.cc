@@ -72,16 +72,17 @@ Expected<std::string> find_model(const Zip& zip, std::string_view root) {
 
 Expected<Container> packaged_container(Zip& zip, std::string_view root) {
   const std::string folder = std::string(root) + "/";
-  const Blob format = TRY(zip.read(*zip.find(std::string(root) + std::string(kFormatMarker))));
+  const ZipEntry& marker = *zip.find(folder + "archive_format");
+  const Blob format = TRY(zip.read(marker));
   if (format.text() != "pt2") {
-    return bad_input(fmt::format("entry {}archive_format says {}, \"pt2\" is expected", folder, quoted(format.text())));
+    return bad_input(fmt::format("entry {} says {}, \"pt2\" is expected", quoted(marker.name), quoted(format.text())));
   }
   if (const ZipEntry* order = zip.find(folder + "byteorder")) {
     const Blob text = TRY(zip.read(*order));
     if (text.text() != "little") {
-      return fail(ErrorKind::kUnsupported, fmt::format("entry {}byteorder says {}; only archives of little-endian "
-                                                       "machines are read",
-                                                       folder, quoted(text.text())));
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("entry {} says {}; only archives of little-endian machines are read", quoted(order->name),
+                              quoted(text.text())));
     }
   }
   const std::string model = TRY(find_model(zip, root));

@@ -97,14 +97,24 @@ TEST(Json, BoundsNesting) {
   EXPECT_EQ(problem(objects), "values are nested deeper than 256");
 }
 
+TEST(Json, BoundsTheNumberOfValues) {
+  std::string zeros = "[0";
+  for (int i = 0; i < (1 << 22); ++i) zeros += ",0";
+  EXPECT_EQ(problem(zeros + "]"), "more than 4194304 values");
+  EXPECT_EQ(problem(std::string((64 << 20) + 1, ' ')), "a JSON text of 67108865 bytes; at most 67108864 are read");
+}
+
 TEST(Json, LongTokensDoNotFloodTheMessage) {
   EXPECT_LT(problem("\"" + std::string(1'000'000, 'x')).size(), 300u);
   EXPECT_LT(problem("[" + std::string(1'000'000, '1') + "x").size(), 300u);
   std::string escaped;
   for (int i = 0; i < 1000; ++i) escaped += "\\u001b";
+  EXPECT_EQ(problem("[\xC3\x28").find('\xC3'), std::string::npos);
+  const auto word = Document::parse("{\"" + std::string(100000, 'x') + "\": 1}");
+  EXPECT_LT((*word->root().members()->begin()).as_text().error().text().size(), 300u);
   const auto document = Document::parse("{\"" + escaped + "\": 1}");
   ASSERT_TRUE(document);
-  const std::string message = document->root().members()->begin().operator*().as_text().error().text();
+  const std::string message = (*document->root().members()->begin()).as_text().error().text();
   EXPECT_LT(message.size(), 2000u);
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
 }

@@ -148,7 +148,7 @@ TEST(Pickle, SharedValuesCostNothing) {
   EXPECT_EQ(problem(pickle), "");
 }
 
-TEST(Pickle, BoundsItsSize) { EXPECT_THAT(problem(std::string((16 << 20) + 1, 'N')), HasSubstr("at most 16777216")); }
+TEST(Pickle, BoundsItsSize) { EXPECT_THAT(problem(std::string((8 << 20) + 1, 'N')), HasSubstr("at most 8388608")); }
 
 }  // namespace
 }  // namespace isthmus::pickle

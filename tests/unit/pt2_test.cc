@@ -2,7 +2,10 @@
 #include "formats/pt2.h"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -173,6 +176,28 @@ TEST(Pt2, ReadsArchivesThatWerePackedAgain) {
   }
 }
 
+// The pages of a large weight cannot be read at all while the archive is opened.
+TEST(Pt2, OpeningTouchesNoWeights) {
+  std::vector<ZipItem> items = unpacked(mapped(kModels / "ops" / "linear.pt2"));
+  const auto weight = std::ranges::find(items, "linear/data/weights/weight_0", &ZipItem::name);
+  ASSERT_NE(weight, items.end());
+  weight->data.resize(1 << 20);
+  const std::string zip = build_zip(items);
+  void* const memory = ::mmap(nullptr, zip.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  std::memcpy(memory, zip.data(), zip.size());
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t first = (zip.find(weight->data) + page - 1) / page * page;
+  const std::size_t size = (weight->data.size() / page - 1) * page;
+  ASSERT_EQ(::mprotect(static_cast<char*>(memory) + first, size, PROT_NONE), 0);
+  {
+    const Blob file(std::span(static_cast<const std::byte*>(memory), zip.size()), nullptr);
+    EXPECT_EQ(read(file).weights.size(), 2u);
+    EXPECT_TRUE(looks_like_archive(file));
+  }
+  ::munmap(memory, zip.size());
+}
+
 TEST(Pt2, WeightsOutliveTheArchive) {
   TensorView kept;
   {
@@ -265,7 +290,7 @@ TEST(Pt2, RefusesBigEndianArchives) {
   Package package;
   package["byteorder"] = "big";
   EXPECT_THAT(problem(package.zip()),
-              HasSubstr("byteorder says \"big\"; only archives of little-endian machines are read"));
+              HasSubstr("byteorder\" says \"big\"; only archives of little-endian machines are read"));
 }
 
 TEST(Pt2, BrokenExamplesDoNotMatter) {
