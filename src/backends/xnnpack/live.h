@@ -1,0 +1,21 @@
+// What a runtime keeps alive. Only for the files that make and run it.
+#pragma once
+
+#include <vector>
+
+#include "backends/xnnpack/library.h"
+#include "backends/xnnpack/runtime.h"
+#include "base/bytes.h"
+
+namespace isthmus::xnnpack {
+
+struct Runtime::Live {
+  xnn::Graph graph;
+  std::uint64_t most_bytes = 0;
+  std::vector<Blob> constants;  // the library keeps pointers into those that it does not pack
+  RuntimeHandle runtime;
+  std::vector<Dims> shapes;  // of every value, as last reshaped; empty before and after a failure
+  std::vector<std::byte*> buffers;
+};
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,97 @@
+// Reshapes, sets up and runs a delegate's graph.
+#include "backends/xnnpack/runtime.h"
+
+#include <fmt/format.h>
+
+#include "backends/xnnpack/live.h"
+
+namespace isthmus::xnnpack {
+namespace {
+
+Expected<void> check(xnn_status status, std::string_view what) {
+  if (status == xnn_status_success) return {};
+  return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not {} the delegate: {}", what, words(status)));
+}
+
+}  // namespace
+
+Runtime::Runtime(std::unique_ptr<Live> live) : live_(std::move(live)) {
+  externals_.resize(live_->graph.external_count);
+  for (const xnn::Value& value : live_->graph.values) {
+    if (value.role == xnn::Role::kInternal) continue;
+    externals_[value.external_id] = {value.role, value.datatype, Dims(value.dims.begin(), value.dims.end())};
+  }
+}
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+Runtime::~Runtime() = default;
+
+Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
+  Live& live = *live_;
+  if (inputs.size() != externals_.size()) return bad_input("not as many shapes as the delegate has arguments");
+  const auto externals = [&] {
+    std::vector<Dims> result(externals_.size());
+    for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+      const xnn::Value& value = live.graph.values[i];
+      if (value.role != xnn::Role::kInternal) result[value.external_id] = live.shapes[i];
+    }
+    return result;
+  };
+  bool is_same = !live.shapes.empty();
+  std::vector<Dims> shapes = declared_shapes(live.graph);
+  for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+    const xnn::Value& value = live.graph.values[i];
+    if (value.role != xnn::Role::kInput) continue;
+    shapes[i] = inputs[value.external_id];
+    if (shapes[i].size() != value.dims.size()) {
+      return bad_input(fmt::format("argument {} is {}, the delegate expects {} axes", value.external_id,
+                                   text_of(shapes[i]), value.dims.size()));
+    }
+    is_same = is_same && shapes[i] == live.shapes[i];
+  }
+  if (is_same) return externals();
+
+  live.shapes.clear();
+  live.buffers.clear();
+  TRY(infer_shapes(live.graph, shapes, live.most_bytes));
+  for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+    const xnn::Value& value = live.graph.values[i];
+    if (value.role != xnn::Role::kInput) continue;
+    TRY(check(xnn_reshape_external_value(live.runtime.get(), value.external_id, shapes[i].size(), shapes[i].data()),
+              "reshape an input of"));
+  }
+  TRY(check(xnn_reshape_runtime(live.runtime.get()), "reshape"));
+  for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+    const xnn::Value& value = live.graph.values[i];
+    if (value.role != xnn::Role::kOutput) continue;
+    std::size_t rank = 0;
+    Dims dims(xnn::kMostDimensions);
+    TRY(check(xnn_get_external_value_shape(live.runtime.get(), value.external_id, &rank, dims.data()), "know the shapes of"));
+    dims.resize(rank);
+    // The caller's buffers are made for our shapes.
+    if (dims != shapes[i]) {
+      return bad_input(fmt::format("XNNPACK makes output {} {} where {} is expected", value.external_id, text_of(dims),
+                                   text_of(shapes[i])));
+    }
+  }
+  live.shapes = std::move(shapes);
+  return externals();
+}
+
+Expected<void> Runtime::run(std::span<std::byte* const> buffers) {
+  Live& live = *live_;
+  if (live.shapes.empty() || buffers.size() != externals_.size()) return bad_input("the delegate has no shapes yet");
+  if (!std::equal(buffers.begin(), buffers.end(), live.buffers.begin(), live.buffers.end())) {
+    std::vector<xnn_external_value> values;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (externals_[i].role == xnn::Role::kInternal) continue;
+      values.push_back({static_cast<std::uint32_t>(i), buffers[i]});
+    }
+    live.buffers.clear();
+    TRY(check(xnn_setup_runtime_v2(live.runtime.get(), values.size(), values.data()), "set up"));
+    live.buffers.assign(buffers.begin(), buffers.end());
+  }
+  return check(xnn_invoke_runtime(live.runtime.get()), "run");
+}
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,124 @@
+// Arguments of host kernels, and the way to the reference kernels.
+#include "run/host_call.h"
+
+#include <fmt/format.h>
+
+#include "exec/kernel.h"
+#include "ops/table.h"
+
+namespace isthmus::run {
+namespace {
+
+constexpr std::uint64_t kMostResultBytes = std::uint64_t{1} << 34;
+
+tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
+  return bad_input(fmt::format("argument {} is no {}", i, expected));
+}
+
+bool has_arithmetic(DType dtype) {
+  return dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64;
+}
+
+}  // namespace
+
+Expected<Tensor> HostCall::tensor(std::size_t i) const {
+  const auto* tensor = std::get_if<LiveTensor>(&slot(i));
+  if (tensor == nullptr) return wrong_kind(i, "tensor");
+  return read(*tensor);
+}
+
+Expected<std::vector<Tensor>> HostCall::tensors(std::size_t i) const {
+  const auto* list = std::get_if<pte::TensorList>(&slot(i));
+  if (list == nullptr) return wrong_kind(i, "list of tensors");
+  std::vector<Tensor> result;
+  for (const pte::ValueIndex item : list->items) {
+    const auto* tensor = std::get_if<LiveTensor>(&slots_[item]);
+    if (tensor == nullptr) return wrong_kind(i, "list of tensors");
+    result.push_back(TRY(read(*tensor)));
+  }
+  return result;
+}
+
+Expected<std::int64_t> HostCall::integer(std::size_t i) const {
+  if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return *number;
+  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1 : 0;
+  return wrong_kind(i, "integer");
+}
+
+Expected<double> HostCall::number(std::size_t i) const {
+  if (const auto* number = std::get_if<double>(&slot(i))) return *number;
+  if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return static_cast<double>(*number);
+  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1.0 : 0.0;
+  return wrong_kind(i, "number");
+}
+
+Expected<bool> HostCall::truth(std::size_t i) const {
+  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth;
+  return wrong_kind(i, "bool");
+}
+
+Expected<std::string> HostCall::text(std::size_t i) const {
+  if (const auto* text = std::get_if<std::string>(&slot(i))) return *text;
+  return wrong_kind(i, "text");
+}
+
+Expected<std::vector<std::int64_t>> HostCall::integers(std::size_t i) const {
+  const auto* list = std::get_if<pte::IntList>(&slot(i));
+  if (list == nullptr) return wrong_kind(i, "list of integers");
+  std::vector<std::int64_t> result;
+  for (const pte::ValueIndex item : list->items) {
+    const auto* number = std::get_if<std::int64_t>(&slots_[item]);
+    if (number == nullptr) return wrong_kind(i, "list of integers");
+    result.push_back(*number);
+  }
+  return result;
+}
+
+Expected<std::int64_t> HostCall::axis(std::size_t i, std::int64_t rank) const {
+  const std::int64_t axis = TRY(integer(i));
+  if (axis < -rank || axis >= rank) return bad_input(fmt::format("axis {} of {}", axis, rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+Expected<void> HostCall::set_tensor(std::size_t i, const Tensor& result) {
+  auto* tensor = std::get_if<LiveTensor>(&slots_[args_[i]]);
+  if (tensor == nullptr) return wrong_kind(i, "tensor");
+  return write(*tensor, result);
+}
+
+Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, double, bool> number) {
+  Slot& slot = slots_[args_[i]];
+  // What other values rely on, such as a list's members, must keep its kind.
+  const bool fits = std::visit([&](auto value) { return std::holds_alternative<decltype(value)>(slot); }, number);
+  if (!fits) return wrong_kind(i, "place for its result");
+  std::visit([&](auto value) { slot = value; }, number);
+  return {};
+}
+
+Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
+  const KernelDef& row = kernel_def(op);
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) {
+    if (row.half != HalfPrecision::kAsBytes && !has_arithmetic(input.dtype())) {
+      return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {} here", name_of(input.dtype())));
+    }
+    types.push_back({input.dtype(), Shape(input.sizes().begin(), input.sizes().end())});
+  }
+  Exprs exprs;
+  const TensorType type = TRY(def(op).infer({exprs, types, attrs}));
+  if (row.half != HalfPrecision::kAsBytes && !has_arithmetic(type.dtype)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {} here", name_of(type.dtype)));
+  }
+  std::vector<std::int64_t> sizes;
+  std::uint64_t bytes = size_of(type.dtype);
+  for (const Dim dim : type.shape) {
+    if (!dim.is_fixed()) return bad_input("a result of unknown size");
+    sizes.push_back(dim.value());
+    const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.value(), 0)));
+    if (!product || *product > kMostResultBytes) return bad_input("the result does not fit in memory");
+    bytes = *product;
+  }
+  return row.kernel({inputs, attrs, type.dtype, sizes});
+}
+
+}  // namespace isthmus::run

@@ -1,0 +1,51 @@
+// One call of a kernel on the host: its arguments, each asked for by place and kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "exec/tensor.h"
+#include "ir/attrs.h"
+#include "ir/op.h"
+#include "run/slot.h"
+
+namespace isthmus::run {
+
+// Every access fails where the argument is of another kind.
+class HostCall {
+ public:
+  HostCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) : slots_(slots), args_(args) {}
+
+  bool is_none(std::size_t i) const { return std::holds_alternative<pte::None>(slot(i)); }
+  bool is_tensor(std::size_t i) const { return std::holds_alternative<LiveTensor>(slot(i)); }
+  Expected<Tensor> tensor(std::size_t i) const;
+  Expected<std::vector<Tensor>> tensors(std::size_t i) const;
+  // Whole numbers; also of a bool.
+  Expected<std::int64_t> integer(std::size_t i) const;
+  // Any number.
+  Expected<double> number(std::size_t i) const;
+  Expected<bool> truth(std::size_t i) const;
+  Expected<std::string> text(std::size_t i) const;
+  Expected<std::vector<std::int64_t>> integers(std::size_t i) const;
+  // Negative axes count from the end; fails outside of the rank.
+  Expected<std::int64_t> axis(std::size_t i, std::int64_t rank) const;
+
+  Expected<void> set_tensor(std::size_t i, const Tensor& tensor);
+  Expected<void> set_number(std::size_t i, std::variant<std::int64_t, double, bool> number);
+
+ private:
+  const Slot& slot(std::size_t i) const { return slots_[args_[i]]; }
+
+  std::vector<Slot>& slots_;
+  std::span<const pte::ValueIndex> args_;
+};
+
+// The result of one op of the table by its reference kernel, after all that the op demands has been checked.
+Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs);
+
+}  // namespace isthmus::run

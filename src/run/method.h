@@ -1,0 +1,70 @@
+// A method of a program file, ready to run: its memory, values, delegates and kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/expected.h"
+#include "exec/tensor.h"
+
+struct pthreadpool;
+
+namespace isthmus::run {
+
+struct LoadOptions {
+  pthreadpool* threads = nullptr;                      // the caller's; null: the calling thread alone
+  std::uint64_t most_bytes = std::uint64_t{1} << 36;  // of the plan's memory, and of the values in one delegate
+  std::uint64_t most_instructions = 10'000'000;        // in one run
+};
+
+// A tensor among the inputs or outputs, as the file declares it.
+struct TensorInfo {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> sizes;  // where dynamic, the upper bounds
+  bool is_dynamic = false;
+};
+
+struct Statistics {
+  std::uint64_t delegate_calls = 0;
+  std::uint64_t host_calls = 0;
+  double delegate_seconds = 0;
+  double host_seconds = 0;
+};
+
+class Method {
+ public:
+  // Verifies the whole file, whoever wrote it. Named data and constants stay in the file where they can.
+  static Expected<Method> load(const Blob& file, const std::string& name = "forward", const LoadOptions& options = {});
+
+  Method(Method&&) noexcept;
+  Method& operator=(Method&&) noexcept;
+  ~Method();
+
+  // The inputs that are tensors; the others have the values with which the model was traced.
+  const std::vector<TensorInfo>& inputs() const;
+  std::size_t output_count() const;
+  std::size_t delegate_count() const;
+  std::uint64_t memory_bytes() const;  // of the plan
+
+  // Copies the inputs in and the outputs out. Numbers among the outputs become tensors without axes; what is neither
+  // tensor nor number is empty.
+  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs);
+
+  // Since loading.
+  const Statistics& statistics() const;
+
+  struct State;  // for the loader and the executor
+
+ private:
+  explicit Method(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace isthmus::run

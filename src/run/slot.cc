@@ -1,0 +1,99 @@
+// Tensors of a running program: resizing, and elements in and out.
+#include "run/slot.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace isthmus::run {
+namespace {
+
+std::vector<std::int64_t> strides_of(const LiveTensor& tensor) {
+  std::vector<std::int64_t> strides(tensor.sizes.size(), 1);
+  std::int64_t stride = 1;
+  for (std::size_t i = strides.size(); i-- > 0;) {
+    const std::size_t axis = tensor.dim_order[i];
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(tensor.sizes[axis], 1);
+  }
+  return strides;
+}
+
+}  // namespace
+
+std::int64_t LiveTensor::count() const {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) count *= size;
+  return count;
+}
+
+bool LiveTensor::is_row_major() const { return std::ranges::is_sorted(dim_order); }
+
+std::vector<std::size_t> LiveTensor::memory_sizes() const {
+  std::vector<std::size_t> result;
+  for (const std::uint8_t axis : dim_order) result.push_back(static_cast<std::size_t>(sizes[axis]));
+  return result;
+}
+
+Expected<void> resize(LiveTensor& tensor, const std::vector<std::int64_t>& sizes) {
+  if (sizes == tensor.sizes) return {};
+  const auto refuse = [&](std::string_view why) {
+    return bad_input(
+        fmt::format("[{}] for a tensor of [{}]: {}", fmt::join(sizes, ","), fmt::join(tensor.sizes, ","), why));
+  };
+  if (sizes.size() != tensor.sizes.size()) return refuse("another rank");
+  if (!tensor.is_dynamic) return refuse("it is static");
+  std::uint64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    const auto product = size < 0 ? std::nullopt : multiply_sizes(count, static_cast<std::uint64_t>(size));
+    if (!product) return refuse("no such sizes");
+    count = *product;
+  }
+  if (count > static_cast<std::uint64_t>(tensor.most_elements)) return refuse("larger than its upper bound");
+  tensor.sizes = sizes;
+  return {};
+}
+
+Expected<Tensor> read(const LiveTensor& tensor) {
+  const std::int64_t count = tensor.count();
+  if (tensor.data == nullptr && count != 0) return bad_input("a tensor is used after it was freed");
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(tensor.dtype);
+  const Blob storage({tensor.data, count == 0 ? 0 : bytes}, nullptr);
+  return Tensor::from({tensor.dtype, tensor.sizes, strides_of(tensor), 0, storage});
+}
+
+Expected<void> write(LiveTensor& tensor, const Tensor& elements) {
+  if (tensor.is_constant) return bad_input("a constant is written");
+  if (elements.dtype() != tensor.dtype) {
+    return bad_input(fmt::format("{} elements for a tensor of {}", name_of(elements.dtype()), name_of(tensor.dtype)));
+  }
+  TRY(resize(tensor, elements.sizes()));
+  if (elements.count() == 0) return {};
+  if (tensor.data == nullptr) return bad_input("a tensor is used after it was freed");
+  const std::byte* from = elements.bytes().data();
+  const std::size_t item = size_of(tensor.dtype);
+  if (tensor.is_row_major()) {
+    std::memmove(tensor.data, from, elements.bytes().size());
+    return {};
+  }
+  // What is read may lie where it is written.
+  const std::vector<std::byte> source(elements.bytes().begin(), elements.bytes().end());
+  from = source.data();
+  const std::vector<std::int64_t> strides = strides_of(tensor);
+  std::vector<std::int64_t> index(tensor.sizes.size(), 0);
+  std::int64_t position = 0;
+  for (std::int64_t element = 0; element < elements.count(); ++element, from += item) {
+    std::memcpy(tensor.data + static_cast<std::size_t>(position) * item, from, item);
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      position += strides[axis];
+      if (++index[axis] < tensor.sizes[axis]) break;
+      position -= strides[axis] * tensor.sizes[axis];
+      index[axis] = 0;
+    }
+  }
+  return {};
+}
+
+}  // namespace isthmus::run

@@ -1,0 +1,44 @@
+// The values of a program while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/expected.h"
+#include "exec/tensor.h"
+#include "formats/pte.h"
+
+namespace isthmus::run {
+
+// A tensor with memory that the method owns. Copying it copies no elements.
+struct LiveTensor {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> sizes;      // now
+  std::vector<std::uint8_t> dim_order;  // axes from the outermost in memory to the innermost
+  std::byte* data = nullptr;            // null: freed
+  std::int64_t most_elements = 0;
+  bool is_dynamic = false;
+  bool is_constant = false;
+
+  std::int64_t count() const;
+  bool is_row_major() const;
+  // Sizes in the order of memory.
+  std::vector<std::size_t> memory_sizes() const;
+};
+
+// Gives the tensor new sizes, as far as the program allows it.
+Expected<void> resize(LiveTensor& tensor, const std::vector<std::int64_t>& sizes);
+
+// The elements in logical order: without a copy where they lie so already. The result must not outlive the memory.
+Expected<Tensor> read(const LiveTensor& tensor);
+
+// Resizes the tensor and copies the elements into its own order.
+Expected<void> write(LiveTensor& tensor, const Tensor& elements);
+
+using Slot = std::variant<pte::None, std::int64_t, bool, double, std::string, LiveTensor, pte::IntList, pte::DoubleList,
+                          pte::BoolList, pte::TensorList, pte::OptionalTensorList>;
+
+}  // namespace isthmus::run
