@@ -7,6 +7,18 @@
 
 namespace isthmus {
 
+Error::Error(ErrorKind error_kind, std::string text) : kind(error_kind), message(std::move(text)) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
+tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
+  return tl::unexpected<Error>(Error(kind, std::move(message)));
+}
+tl::unexpected<Error> bad_input(std::string message) { return fail(ErrorKind::kBadInput, std::move(message)); }
+
 std::string Error::text() const {
   std::string text = message;
   for (const std::string& place : places) text += "\n  in " + place;

@@ -22,6 +22,14 @@ struct Error {
   std::string message;
   std::vector<std::string> places;
 
+  Error(ErrorKind error_kind, std::string text);
+  // Out of line: every TRY would repeat their bodies, which costs a third of the time of a build with sanitizers.
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
+
   // "message\n  in inner place\n  in outer place"
   std::string text() const;
 };
@@ -29,10 +37,8 @@ struct Error {
 template <class T>
 using Expected = tl::expected<T, Error>;
 
-inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
-  return tl::unexpected<Error>(Error{kind, std::move(message), {}});
-}
-inline tl::unexpected<Error> bad_input(std::string message) { return fail(ErrorKind::kBadInput, std::move(message)); }
+tl::unexpected<Error> fail(ErrorKind kind, std::string message);
+tl::unexpected<Error> bad_input(std::string message);
 
 // The same result; a failure gains one place, which is made only then.
 template <class T, std::invocable Place>

@@ -19,10 +19,11 @@ class Emitter {
 
   Graph& graph() { return graph_; }
   Exprs& exprs() { return graph_.exprs(); }
-  const TensorType& type(ValueId id) const { return graph_.type(id); }
-  const Shape& shape(ValueId id) const { return graph_.type(id).shape; }
-  std::int64_t rank(ValueId id) const { return static_cast<std::int64_t>(shape(id).size()); }
-  Dim size(ValueId id, std::int64_t axis) const { return shape(id)[static_cast<std::size_t>(axis)]; }
+  // By value: emitting moves the graph's own.
+  TensorType type(ValueId id) const { return graph_.type(id); }
+  Shape shape(ValueId id) const { return graph_.type(id).shape; }
+  std::int64_t rank(ValueId id) const { return static_cast<std::int64_t>(graph_.type(id).rank()); }
+  Dim size(ValueId id, std::int64_t axis) const { return graph_.type(id).shape[static_cast<std::size_t>(axis)]; }
 
   // The one result of the new node. Fails, naming op and origin, where the op's rules are broken.
   Expected<ValueId> emit(Op op, Attrs attrs, std::vector<ValueId> inputs);
