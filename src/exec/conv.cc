@@ -180,13 +180,12 @@ Expected<Tensor> conv(const KernelContext& context) {
     const std::int64_t filters_per_group = weight.size(0) / attrs.groups;
     const std::int64_t plane = volume(axes, &Axis::input);
     const std::int64_t filter_size = channels * volume(axes, &Axis::kernel);
-    return plane_by_plane<Number>(context, volume(axes, &Axis::output),
-                                  [&](std::int64_t n, std::int64_t filter, Accumulator<Number>* sums) {
-                                    const std::int64_t group = filter / filters_per_group;
-                                    const std::int64_t first = (n * attrs.groups + group) * channels;
-                                    convolve_plane(axes, input + first * plane, filters + filter * filter_size,
-                                                   channels, sums);
-                                  });
+    return plane_by_plane<Number>(
+        context, volume(axes, &Axis::output), [&](std::int64_t n, std::int64_t filter, Accumulator<Number>* sums) {
+          const std::int64_t group = filter / filters_per_group;
+          const std::int64_t first = (n * attrs.groups + group) * channels;
+          convolve_plane(axes, input + first * plane, filters + filter * filter_size, channels, sums);
+        });
   });
 }
 

@@ -26,8 +26,8 @@ std::vector<Taps> taps_of(const ResizeAttrs& attrs, std::int64_t from, std::int6
     step = static_cast<Real>(1.0 / attrs.scales[axis]);
   }
   const auto clamped = [&](Real place) {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::clamp<Real>(place, -4, static_cast<Real>(from + 4))), 0,
-                                    from - 1);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::clamp<Real>(place, -4, static_cast<Real>(from + 4))),
+                                    0, from - 1);
   };
   std::vector<Taps> result;
   for (std::int64_t i = 0; i < to; ++i) {
@@ -47,7 +47,9 @@ std::vector<Taps> taps_of(const ResizeAttrs& attrs, std::int64_t from, std::int6
         source = std::max<Real>(source, 0);
         const std::int64_t left = clamped(source);
         const Real share = std::clamp<Real>(source - static_cast<Real>(left), 0, 1);
-        taps = {{left, std::min(left + 1, from - 1), 0, 0}, {1 - static_cast<double>(share), static_cast<double>(share), 0, 0}, 2};
+        taps = {{left, std::min(left + 1, from - 1), 0, 0},
+                {1 - static_cast<double>(share), static_cast<double>(share), 0, 0},
+                2};
         break;
       }
       case ResizeMode::kCubic: {

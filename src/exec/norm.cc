@@ -93,7 +93,8 @@ Expected<Tensor> normalize_rows(const KernelContext& context, std::int64_t count
 Expected<Tensor> layer_norm(const KernelContext& context) {
   const auto& attrs = context.as<LayerNormAttrs>();
   std::int64_t count = 1;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(attrs.axes); ++i) count *= *(context.sizes.rbegin() + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(attrs.axes); ++i)
+    count *= *(context.sizes.rbegin() + static_cast<std::ptrdiff_t>(i));
   return normalize_rows(context, count, attrs.eps,
                         [](std::int64_t, std::int64_t i) { return static_cast<std::size_t>(i); });
 }

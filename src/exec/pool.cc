@@ -69,14 +69,14 @@ PoolAxes axes_of(const KernelContext& context, Make make) {
 PoolAxes max_axes(const KernelContext& context) {
   const auto& attrs = context.as<MaxPoolAttrs>();
   return axes_of(context, [&](std::size_t i, std::int64_t size, std::int64_t count) {
-    return sliding(size, count, {attrs.kernel[i], attrs.stride[i], attrs.padding[2 * i], attrs.padding[2 * i + 1],
-                                 attrs.dilation[i]});
+    return sliding(
+        size, count,
+        {attrs.kernel[i], attrs.stride[i], attrs.padding[2 * i], attrs.padding[2 * i + 1], attrs.dilation[i]});
   });
 }
 
 PoolAxes adaptive_axes(const KernelContext& context) {
-  return axes_of(context,
-                 [](std::size_t, std::int64_t size, std::int64_t count) { return adaptive(size, count); });
+  return axes_of(context, [](std::size_t, std::int64_t size, std::int64_t count) { return adaptive(size, count); });
 }
 
 // Calls of(plane, z, y, x) for each place of the result.
@@ -153,7 +153,8 @@ Expected<Tensor> adaptive_max_indices(const KernelContext& context) {
 }
 
 // `divisor` of 0: as many as the window holds, padding counted or not.
-Expected<Tensor> average(const KernelContext& context, const PoolAxes& axes, std::int64_t divisor, bool counts_padding) {
+Expected<Tensor> average(const KernelContext& context, const PoolAxes& axes, std::int64_t divisor,
+                         bool counts_padding) {
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     using Sum = Accumulator<Number>;
     return pool<Number, Number>(
@@ -165,9 +166,7 @@ Expected<Tensor> average(const KernelContext& context, const PoolAxes& axes, std
             ++inside;
           });
           if (inside == 0) return Number{};
-          const std::int64_t by = divisor != 0     ? divisor
-                                  : counts_padding ? z.padded * y.padded * x.padded
-                                                   : inside;
+          const std::int64_t by = divisor != 0 ? divisor : counts_padding ? z.padded * y.padded * x.padded : inside;
           if constexpr (std::is_floating_point_v<Number>) return static_cast<Number>(sum / static_cast<double>(by));
           return static_cast<Number>(static_cast<std::int64_t>(sum) / by);
         });

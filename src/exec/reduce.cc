@@ -101,9 +101,8 @@ double mean_of(const Members<Number>& members) {
 
 Expected<Tensor> mean(const KernelContext& context) {
   return dispatch_float(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
-    return reduce<Number, Number>(context, context.as<ReduceAttrs>().axes, [](const Members<Number>& members) {
-      return static_cast<Number>(mean_of(members));
-    });
+    return reduce<Number, Number>(context, context.as<ReduceAttrs>().axes,
+                                  [](const Members<Number>& members) { return static_cast<Number>(mean_of(members)); });
   });
 }
 
@@ -183,14 +182,18 @@ double norm_of(const Members<Number>& members, double order) {
     double result = is_greatest ? 0 : kInfinity;
     members.for_each([&](Number number) {
       const double size = std::abs(static_cast<double>(number));
-      if (std::isnan(size) || (is_greatest ? size > result : size < result)) result = std::isnan(result) ? result : size;
+      if (std::isnan(size) || (is_greatest ? size > result : size < result))
+        result = std::isnan(result) ? result : size;
     });
     return result;
   }
   double total = 0;
   members.for_each([&](Number number) {
     const double size = std::abs(static_cast<double>(number));
-    total += order == 0 ? (size != 0 ? 1.0 : 0.0) : order == 1 ? size : order == 2 ? size * size : std::pow(size, order);
+    total += order == 0   ? (size != 0 ? 1.0 : 0.0)
+             : order == 1 ? size
+             : order == 2 ? size * size
+                          : std::pow(size, order);
   });
   return order == 0 || order == 1 ? total : order == 2 ? std::sqrt(total) : std::pow(total, 1 / order);
 }

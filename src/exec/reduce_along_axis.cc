@@ -38,22 +38,23 @@ Expected<Tensor> softmax_like(const KernelContext& context) {
     const Number* numbers = context.inputs[0].data<Number>().data();
     Number* out = result.mutable_data<Number>().data();
     std::vector<double> powers;
-    for_each_line(result, context.as<AxisAttrs>().axis, [&](std::int64_t first, std::int64_t stride, std::int64_t size) {
-      const double greatest = greatest_of(numbers + first, stride, size);
-      powers.resize(static_cast<std::size_t>(size));
-      double total = 0;
-      for (std::int64_t i = 0; i < size; ++i) {
-        const double shifted = static_cast<double>(numbers[first + i * stride]) - greatest;
-        const double power = std::exp(shifted);
-        powers[static_cast<std::size_t>(i)] = kLog ? shifted : power;
-        total += power;
-      }
-      const double logarithm = std::log(total);
-      for (std::int64_t i = 0; i < size; ++i) {
-        const double power = powers[static_cast<std::size_t>(i)];
-        out[first + i * stride] = static_cast<Number>(kLog ? power - logarithm : power / total);
-      }
-    });
+    for_each_line(result, context.as<AxisAttrs>().axis,
+                  [&](std::int64_t first, std::int64_t stride, std::int64_t size) {
+                    const double greatest = greatest_of(numbers + first, stride, size);
+                    powers.resize(static_cast<std::size_t>(size));
+                    double total = 0;
+                    for (std::int64_t i = 0; i < size; ++i) {
+                      const double shifted = static_cast<double>(numbers[first + i * stride]) - greatest;
+                      const double power = std::exp(shifted);
+                      powers[static_cast<std::size_t>(i)] = kLog ? shifted : power;
+                      total += power;
+                    }
+                    const double logarithm = std::log(total);
+                    for (std::int64_t i = 0; i < size; ++i) {
+                      const double power = powers[static_cast<std::size_t>(i)];
+                      out[first + i * stride] = static_cast<Number>(kLog ? power - logarithm : power / total);
+                    }
+                  });
     return result;
   });
 }
@@ -66,14 +67,15 @@ Expected<Tensor> running(const KernelContext& context, Join join) {
     Tensor result = context.result();
     const Number* numbers = context.inputs[0].data<Number>().data();
     Number* out = result.mutable_data<Number>().data();
-    for_each_line(result, context.as<AxisAttrs>().axis, [&](std::int64_t first, std::int64_t stride, std::int64_t size) {
-      auto total = static_cast<Sum>(numbers[first]);
-      out[first] = numbers[first];
-      for (std::int64_t i = 1; i < size; ++i) {
-        total = join(total, static_cast<Sum>(numbers[first + i * stride]));
-        out[first + i * stride] = static_cast<Number>(total);
-      }
-    });
+    for_each_line(result, context.as<AxisAttrs>().axis,
+                  [&](std::int64_t first, std::int64_t stride, std::int64_t size) {
+                    auto total = static_cast<Sum>(numbers[first]);
+                    out[first] = numbers[first];
+                    for (std::int64_t i = 1; i < size; ++i) {
+                      total = join(total, static_cast<Sum>(numbers[first + i * stride]));
+                      out[first + i * stride] = static_cast<Number>(total);
+                    }
+                  });
     return result;
   });
 }
@@ -134,8 +136,7 @@ Expected<Tensor> argsort(const KernelContext& context) {
   return dispatch(context.inputs[0].dtype(), [&]<class Number>(Number) -> Expected<Tensor> {
     Tensor result = context.result();
     std::int64_t* out = result.mutable_data<std::int64_t>().data();
-    for_each_order<Number>(context,
-                           [&](std::int64_t to, std::int64_t, std::int64_t position) { out[to] = position; });
+    for_each_order<Number>(context, [&](std::int64_t to, std::int64_t, std::int64_t position) { out[to] = position; });
     return result;
   });
 }

@@ -66,7 +66,8 @@ Expected<ValueId> repeat_heads(Call& call, ValueId heads, Dim wanted) {
 }
 
 Expected<Values> attention_inputs(Call& call) {
-  if (TRY(call.number("dropout_p", 0)) > 0) return Call::unsupported("attention with dropout; call .eval() before export");
+  if (TRY(call.number("dropout_p", 0)) > 0)
+    return Call::unsupported("attention with dropout; call .eval() before export");
   const ValueId query = TRY(call.tensor("query"));
   ValueId key = TRY(call.tensor("key"));
   ValueId value = TRY(call.tensor("value"));
@@ -113,7 +114,8 @@ Expected<Values> read_attention_with_sums(Call& call) {
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   const ValueId scores = TRY(call.binary(Op::kMatmul, query, TRY(call.permute(key, std::move(axes)))));
-  if (attrs.scale == 0 && !call.shape(query).back().is_fixed()) return Call::unsupported("a head that needs a fixed size");
+  if (attrs.scale == 0 && !call.shape(query).back().is_fixed())
+    return Call::unsupported("a head that needs a fixed size");
   const double scale =
       attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(call.shape(query).back().value()));
   const ValueId scaled = TRY(call.binary(Op::kMul, scores, call.scalar(scale, call.type(scores).dtype)));

@@ -55,8 +55,8 @@ Expected<TensorType> infer_conv(const InferContext& context, std::size_t spatial
                         attrs.dilation[i]};
     const Dim size = window_count(context.exprs, input[i + 2], window);
     if (size.is_fixed() && size.value() < 1) {
-      return bad_input(fmt::format("a kernel of {} does not fit into size {}", window.kernel,
-                                   context.exprs.text(input[i + 2])));
+      return bad_input(
+          fmt::format("a kernel of {} does not fit into size {}", window.kernel, context.exprs.text(input[i + 2])));
     }
     result.shape.push_back(size);
   }

@@ -109,15 +109,16 @@ bool is_said_by_sizes(Dim from, const Target& target) {
 Expected<ValueId> resize(Call& call, ValueId input, ResizeMode mode, bool align_corners, const Target& height,
                          const Target& width) {
   ResizeAttrs attrs{mode, {height.size, width.size}, {}, align_corners};
-  const bool has_scales = !is_said_by_sizes(call.size(input, 2), height) || !is_said_by_sizes(call.size(input, 3), width);
+  const bool has_scales =
+      !is_said_by_sizes(call.size(input, 2), height) || !is_said_by_sizes(call.size(input, 3), width);
   if (has_scales && !align_corners) {
-    for (const auto& [target, from] :
-         {std::pair(height, call.size(input, 2)), std::pair(width, call.size(input, 3))}) {
+    for (const auto& [target, from] : {std::pair(height, call.size(input, 2)), std::pair(width, call.size(input, 3))}) {
       if (!target.scale && !(from == target.size)) return Call::unsupported("a scale for one axis only");
       attrs.scales.push_back(target.scale.value_or(1));
     }
   }
-  if (attrs.size[0] == call.size(input, 2) && attrs.size[1] == call.size(input, 3) && attrs.scales.empty()) return input;
+  if (attrs.size[0] == call.size(input, 2) && attrs.size[1] == call.size(input, 3) && attrs.scales.empty())
+    return input;
   return call.emit(Op::kResize2d, std::move(attrs), {input});
 }
 

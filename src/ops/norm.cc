@@ -123,7 +123,8 @@ Expected<Statistics> batch_statistics(Call& call, ValueId input, bool is_trainin
   const auto mean = call.tensor_if("running_mean");
   const auto variance = call.tensor_if("running_var");
   if (mean && variance) {
-    if (is_training) return Call::unsupported("batch norm in training mode changes its statistics; call .eval() before export");
+    if (is_training)
+      return Call::unsupported("batch norm in training mode changes its statistics; call .eval() before export");
     return Statistics{*mean, *variance};
   }
   if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
@@ -238,8 +239,8 @@ Expected<Values> read_rms_norm(Call& call) {
   TRY(demand_floats(call.type(input)));
   const std::int64_t axes = TRY(normalized_axes(call, input));
   const DType inside = size_of(dtype) == 2 ? DType::kF32 : dtype;
-  const double smallest = dtype == DType::kF64   ? std::numeric_limits<double>::epsilon()
-                          : dtype == DType::kF16 ? 0x1p-10
+  const double smallest = dtype == DType::kF64    ? std::numeric_limits<double>::epsilon()
+                          : dtype == DType::kF16  ? 0x1p-10
                           : dtype == DType::kBF16 ? 0x1p-7
                                                   : static_cast<double>(std::numeric_limits<float>::epsilon());
   const double eps = TRY(call.number("eps", smallest));

@@ -231,12 +231,8 @@ Family order_family() {
        .spellings = {{"aten.argsort", read_argsort}}},
   };
   static const Spelling kCompounds[] = {
-      {"aten._safe_softmax", read_safe_softmax},
-      {"aten.sort", read_sort},
-      {"aten.topk", read_topk},
-      {"aten.kthvalue", read_kthvalue},
-      {"aten.median", read_median},
-      {"aten.nanmedian", read_nanmedian},
+      {"aten._safe_softmax", read_safe_softmax}, {"aten.sort", read_sort},     {"aten.topk", read_topk},
+      {"aten.kthvalue", read_kthvalue},          {"aten.median", read_median}, {"aten.nanmedian", read_nanmedian},
   };
   return {"order", kOps, kCompounds};
 }

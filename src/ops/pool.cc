@@ -14,8 +14,7 @@ namespace {
 using Values = std::vector<ValueId>;
 
 Window window_of(const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation, std::size_t axis) {
-  return {kernel[axis], stride[axis], padding[2 * axis], padding[2 * axis + 1],
-          dilation.empty() ? 1 : dilation[axis]};
+  return {kernel[axis], stride[axis], padding[2 * axis], padding[2 * axis + 1], dilation.empty() ? 1 : dilation[axis]};
 }
 
 Expected<void> demand_window(const Ints& kernel, const Ints& stride, const Ints& padding, std::size_t spatial) {
@@ -39,7 +38,8 @@ Expected<Shape> pooled(Exprs& exprs, const Shape& input, const Ints& kernel, con
     const Dim size =
         ceil_mode ? window_count_ceil(exprs, input[i + 2], window) : window_count(exprs, input[i + 2], window);
     if (size.is_fixed() && size.value() < 1) {
-      return bad_input(fmt::format("a window of {} does not fit into size {}", window.kernel, exprs.text(input[i + 2])));
+      return bad_input(
+          fmt::format("a window of {} does not fit into size {}", window.kernel, exprs.text(input[i + 2])));
     }
     result.push_back(size);
   }
@@ -96,7 +96,8 @@ Expected<Ints> per_axis(Call& call, std::string_view name, const PoolInput& inpu
   if (list.empty()) list = otherwise;
   if (list.size() == 1) list.resize(input.spatial, list[0]);
   if (list.size() != input.spatial) {
-    return bad_input(fmt::format("{}: {} has {} numbers, expected {}", call.target(), name, list.size(), input.spatial));
+    return bad_input(
+        fmt::format("{}: {} has {} numbers, expected {}", call.target(), name, list.size(), input.spatial));
   }
   return list;
 }
@@ -142,9 +143,8 @@ Expected<MaxPool> read_max_attrs(Call& call, std::size_t spatial) {
   lift(input, attrs.padding, 0);
   lift(input, attrs.dilation, 1);
   attrs.padding = on_both_sides(attrs.padding);
-  attrs.ceil_mode =
-      TRY(call.flag("ceil_mode", false)) &&
-      TRY(needs_ceil(call, input.value, attrs.kernel, attrs.stride, attrs.padding, attrs.dilation));
+  attrs.ceil_mode = TRY(call.flag("ceil_mode", false)) &&
+                    TRY(needs_ceil(call, input.value, attrs.kernel, attrs.stride, attrs.padding, attrs.dilation));
   return MaxPool{input, std::move(attrs)};
 }
 

@@ -65,7 +65,8 @@ bool keeps_size(const Ints& window) {
 Expected<ValueId> pool_in_two_steps(Call& call, const AdaptivePool& pool, Op op) {
   const Shape shape = call.shape(pool.input.value);
   Exprs& exprs = call.exprs();
-  ValueId value = TRY(call.reshape(pool.input.value, {shape[0], exprs.multiply(shape[1], shape[2]), shape[3], shape[4]}));
+  ValueId value =
+      TRY(call.reshape(pool.input.value, {shape[0], exprs.multiply(shape[1], shape[2]), shape[3], shape[4]}));
   value = TRY(call.emit(op, SizeAttrs{{pool.size[1], pool.size[2]}}, {value}));
   const Dim plane = exprs.multiply(pool.size[1], pool.size[2]);
   value = TRY(call.reshape(value, {shape[0], shape[1], shape[2], plane}));

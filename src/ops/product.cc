@@ -1,10 +1,11 @@
 // Matrix products: linear, matmul, and the names for products of certain ranks.
+#include "ops/product.h"
+
 #include <fmt/format.h>
 
 #include "ops/call.h"
 #include "ops/demands.h"
 #include "ops/families.h"
-#include "ops/product.h"
 
 namespace isthmus {
 namespace {
@@ -38,9 +39,8 @@ Expected<TensorType> infer_matmul(const InferContext& context) {
     return bad_input(fmt::format("inputs of rank {} and {}, expected at least 2", a.rank(), b.rank()));
   }
   TRY(demand_equal(context.exprs, b.shape[b.rank() - 2], a.shape.back(), "the size that is summed over"));
-  TensorType result{a.dtype,
-                    TRY(broadcast(context.exprs, Shape(a.shape.begin(), a.shape.end() - 2),
-                                  Shape(b.shape.begin(), b.shape.end() - 2)))};
+  TensorType result{a.dtype, TRY(broadcast(context.exprs, Shape(a.shape.begin(), a.shape.end() - 2),
+                                           Shape(b.shape.begin(), b.shape.end() - 2)))};
   result.shape.push_back(a.shape[a.rank() - 2]);
   result.shape.push_back(b.shape.back());
   return result;
@@ -95,9 +95,7 @@ Expected<ValueId> outer(Call& call, ValueId a, ValueId b) {
   return call.binary(Op::kMul, column, row);
 }
 
-Expected<Values> read_outer(Call& call) {
-  return one(outer(call, TRY(call.tensor("self")), TRY(call.tensor("vec2"))));
-}
+Expected<Values> read_outer(Call& call) { return one(outer(call, TRY(call.tensor("self")), TRY(call.tensor("vec2")))); }
 
 // beta * self + alpha * product; a self that counts nothing is not even read, so that its NaNs do not count.
 Expected<Values> scaled_sum(Call& call, ValueId product) {

@@ -15,7 +15,9 @@ constexpr std::size_t kMostLabels = 128;
 
 bool contains(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) != labels.end(); }
 
-std::int64_t place_of(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) - labels.begin(); }
+std::int64_t place_of(const Labels& labels, std::int64_t label) {
+  return std::ranges::find(labels, label) - labels.begin();
+}
 
 // The axes in the order of the given labels, which are all of them.
 Expected<Labelled> ordered(Call& call, Labelled operand, const Labels& order) {
@@ -27,8 +29,8 @@ Expected<Labelled> ordered(Call& call, Labelled operand, const Labels& order) {
 // One axis in place of two with the same label: every (n + 1)-th element of the n * n.
 Expected<Labelled> without_repeats(Call& call, Labelled operand) {
   for (std::size_t i = 0; i < operand.labels.size(); ++i) {
-    const auto again = std::find(operand.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, operand.labels.end(),
-                                 operand.labels[i]);
+    const auto again =
+        std::find(operand.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, operand.labels.end(), operand.labels[i]);
     if (again == operand.labels.end()) continue;
     const auto j = static_cast<std::size_t>(again - operand.labels.begin());
     Shape shape = call.shape(operand.value);
@@ -236,7 +238,8 @@ Expected<ValueId> contract(Call& call, std::vector<Labelled> operands, const Lab
   Labels sorted_result = result;
   std::ranges::sort(sorted_product);
   std::ranges::sort(sorted_result);
-  if (sorted_product != sorted_result) return bad_input(call.target() + ": a result with axes that no input has, or twice");
+  if (sorted_product != sorted_result)
+    return bad_input(call.target() + ": a result with axes that no input has, or twice");
   return TRY(ordered(call, std::move(product), result)).value;
 }
 

@@ -192,8 +192,8 @@ Expected<Values> read_layers(Call& call, Unit unit) {
 
 Expected<Values> read_cell(Call& call, Unit unit) {
   const ValueId input = TRY(call.tensor("input"));
-  const Weights weights{TRY(call.tensor("w_ih")), TRY(call.tensor("w_hh")), call.tensor_if("b_ih"),
-                        call.tensor_if("b_hh"), {}};
+  const Weights weights{
+      TRY(call.tensor("w_ih")), TRY(call.tensor("w_hh")), call.tensor_if("b_ih"), call.tensor_if("b_hh"), {}};
   State state{input, {}};
   if (unit == Unit::kLstm) {
     const Values states = TRY(call.tensors("hx"));
@@ -223,10 +223,14 @@ Expected<Values> read_rnn_relu_cell(Call& call) { return read_cell(call, Unit::k
 Family recurrent_family() {
   // The overloads for packed sequences are left out: their lengths are data.
   static const Spelling kCompounds[] = {
-      {"aten.lstm.input", read_lstm},          {"aten.gru.input", read_gru},
-      {"aten.rnn_tanh.input", read_rnn_tanh},  {"aten.rnn_relu.input", read_rnn_relu},
-      {"aten.lstm_cell", read_lstm_cell},      {"aten.gru_cell", read_gru_cell},
-      {"aten.rnn_tanh_cell", read_rnn_tanh_cell}, {"aten.rnn_relu_cell", read_rnn_relu_cell},
+      {"aten.lstm.input", read_lstm},
+      {"aten.gru.input", read_gru},
+      {"aten.rnn_tanh.input", read_rnn_tanh},
+      {"aten.rnn_relu.input", read_rnn_relu},
+      {"aten.lstm_cell", read_lstm_cell},
+      {"aten.gru_cell", read_gru_cell},
+      {"aten.rnn_tanh_cell", read_rnn_tanh_cell},
+      {"aten.rnn_relu_cell", read_rnn_relu_cell},
   };
   return {"recurrent", {}, kCompounds};
 }

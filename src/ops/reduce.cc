@@ -166,8 +166,7 @@ Expected<Values> read_argmin(Call& call) { return read_position(call, Op::kArgmi
 // PyTorch answers bytes with bytes.
 Expected<Values> read_truth(Call& call, Op op) {
   const ValueId self = TRY(call.tensor("self"));
-  const ValueId result =
-      TRY(reduce(call, op, self, TRY(axes_to_reduce(call, self)), TRY(call.flag("keepdim", false))));
+  const ValueId result = TRY(reduce(call, op, self, TRY(axes_to_reduce(call, self)), TRY(call.flag("keepdim", false))));
   return one(call.cast(result, call.type(self).dtype == DType::kU8 ? DType::kU8 : DType::kBool));
 }
 Expected<Values> read_any(Call& call) { return read_truth(call, Op::kAny); }
