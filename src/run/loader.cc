@@ -27,8 +27,8 @@ class Loader {
       if (plan.name == name_) state_->plan = &plan;
     }
     if (state_->plan == nullptr) return bad_input(fmt::format("the program has no method {}", quoted(name_)));
-    TRY(find_kernels());
     TRY(check_backends());
+    TRY(find_kernels());
     TRY(make_memory());
     TRY(make_slots());
     for (std::size_t i = 0; i < plan().delegates.size(); ++i) {
