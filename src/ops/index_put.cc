@@ -125,10 +125,14 @@ Expected<std::vector<ValueId>> read_scatter_reduce(Call& call) {
 
 // The argument of the index_... names that is put at whole positions of an axis.
 Expected<ValueId> slabs_of(Call& call, const Target& target) {
-  const ValueId source = TRY(at_least_1d(call, TRY(call.operand("source", call.type(target.self).dtype))));
+  const ValueId given = TRY(call.operand("source", call.type(target.self).dtype));
+  const ValueId source = TRY(at_least_1d(call, given));
   Shape shape = call.shape(target.self);
   shape[static_cast<std::size_t>(target.axis)] = call.exprs().product(call.shape(target.index));
-  if (call.rank(source) != call.rank(target.self)) return call.expand(source, std::move(shape));
+  if (call.rank(given) == 0) return call.expand(source, std::move(shape));
+  if (call.rank(source) != call.rank(target.self)) {
+    return bad_input(fmt::format("a source of rank {} for rank {}", call.rank(source), call.rank(target.self)));
+  }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (surely_differ(call.exprs(), shape[i], call.shape(source)[i])) {
       return bad_input(fmt::format("a source of size {} in dim {}, expected {}",

@@ -78,7 +78,10 @@ Expected<std::vector<ValueId>> read_narrow(Call& call) {
   }
   const Dim length = TRY(call.dim("length"));
   const Dim size = call.size(self, axis);
-  if (length.is_fixed() && length.value() < 0) return bad_input(fmt::format("the length is {}", length.value()));
+  if ((length.is_fixed() && length.value() < 0) || surely_exceeds(call.exprs(), length, size)) {
+    return bad_input(
+        fmt::format("{} elements of an axis of size {}", call.exprs().text(length), call.exprs().text(size)));
+  }
   if (is_negative(call.exprs(), start)) start = call.exprs().add(start, size);
   return one(strided_slice(call, self, axis, start, length, 1));
 }

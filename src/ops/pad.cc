@@ -56,6 +56,13 @@ Expected<std::vector<Sides>> sides_of(Call& call, ValueId self, std::string_view
   if (list.size() % 2 != 0 || static_cast<std::int64_t>(list.size()) > 2 * rank) {
     return bad_input(fmt::format("{} numbers to pad a tensor of rank {}", list.size(), rank));
   }
+  // Beyond this, sums with a size could not be told from symbolic ones.
+  constexpr std::int64_t kMostPadding = std::int64_t{1} << 30;
+  for (const Dim number : list) {
+    if (number.is_fixed() && (number.value() > kMostPadding || number.value() < -kMostPadding)) {
+      return bad_input(fmt::format("padding by {}", number.value()));
+    }
+  }
   std::vector<Sides> result;
   for (std::size_t i = 0; i < list.size(); i += 2) {
     if (list[i].is(0) && list[i + 1].is(0)) continue;
