@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "run/state.h"
 
@@ -24,18 +25,11 @@ class Stopwatch {
 };
 
 bool fits(DType dtype, const xnnpack::External& external) {
-  switch (external.datatype) {
-    case xnn::DataType::kF32:
-      return dtype == DType::kF32;
-    case xnn::DataType::kQI8:
-      return dtype == DType::kI8;
-    case xnn::DataType::kQU8:
-      return dtype == DType::kU8;
-    case xnn::DataType::kI32:
-      return dtype == DType::kI32 || (dtype == DType::kI64 && external.role == xnn::Role::kOutput);
-    default:
-      return false;
-  }
+  const bool is_widened = dtype == DType::kI64 && external.role == xnn::Role::kOutput;
+  if (external.datatype == xnn::DataType::kF32) return dtype == DType::kF32;
+  if (external.datatype == xnn::DataType::kQI8) return dtype == DType::kI8;
+  if (external.datatype == xnn::DataType::kQU8) return dtype == DType::kU8;
+  return external.datatype == xnn::DataType::kI32 && (dtype == DType::kI32 || is_widened);
 }
 
 class Executor {
@@ -69,7 +63,7 @@ class Executor {
     }
     ++state_.statistics.host_calls;
     const Stopwatch stopwatch(state_.statistics.host_seconds);
-    HostCall host_call(state_.slots, call.args);
+    HostCall host_call(state_.slots, call.args, state_.options.most_bytes);
     TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
     return Jump();
   }

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "exec/kernel.h"
 #include "ops/table.h"
 
 namespace isthmus::run {
 namespace {
-
-constexpr std::uint64_t kMostResultBytes = std::uint64_t{1} << 34;
 
 tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
   return bad_input(fmt::format("argument {} is no {}", i, expected));
@@ -95,7 +95,7 @@ Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, do
   return {};
 }
 
-Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
+Expected<Tensor> HostCall::compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const {
   const KernelDef& row = kernel_def(op);
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) {
@@ -115,7 +115,7 @@ Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& i
     if (!dim.is_fixed()) return bad_input("a result of unknown size");
     sizes.push_back(dim.value());
     const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.value(), 0)));
-    if (!product || *product > kMostResultBytes) return bad_input("the result does not fit in memory");
+    if (!product || *product > most_bytes_) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
   return row.kernel({inputs, attrs, type.dtype, sizes});

@@ -19,7 +19,8 @@ namespace isthmus::run {
 // Every access fails where the argument is of another kind.
 class HostCall {
  public:
-  HostCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) : slots_(slots), args_(args) {}
+  HostCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, std::uint64_t most_bytes)
+      : slots_(slots), args_(args), most_bytes_(most_bytes) {}
 
   bool is_none(std::size_t i) const { return std::holds_alternative<pte::None>(slot(i)); }
   bool is_tensor(std::size_t i) const { return std::holds_alternative<LiveTensor>(slot(i)); }
@@ -35,6 +36,9 @@ class HostCall {
   // Negative axes count from the end; fails outside of the rank.
   Expected<std::int64_t> axis(std::size_t i, std::int64_t rank) const;
 
+  // The result of one op of the table by its reference kernel, after all that the op demands has been checked.
+  Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const;
+
   Expected<void> set_tensor(std::size_t i, const Tensor& tensor);
   Expected<void> set_number(std::size_t i, std::variant<std::int64_t, double, bool> number);
 
@@ -43,9 +47,7 @@ class HostCall {
 
   std::vector<Slot>& slots_;
   std::span<const pte::ValueIndex> args_;
+  std::uint64_t most_bytes_;  // of one result
 };
-
-// The result of one op of the table by its reference kernel, after all that the op demands has been checked.
-Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs);
 
 }  // namespace isthmus::run

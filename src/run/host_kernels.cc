@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 namespace isthmus::run {
@@ -95,14 +97,14 @@ Expected<void> expand(HostCall& call) {
     if (sizes[i] < 0) return bad_input(fmt::format("a size of {}", sizes[i]));
   }
   if (sizes == input.sizes()) return call.set_tensor(3, input);
-  return call.set_tensor(3, TRY(compute(Op::kExpand, ShapeAttrs{Dims(sizes.begin(), sizes.end())}, {input})));
+  return call.set_tensor(3, TRY(call.compute(Op::kExpand, ShapeAttrs{Dims(sizes.begin(), sizes.end())}, {input})));
 }
 
 Expected<void> select(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t axis = TRY(call.axis(1, input.rank()));
   const std::int64_t index = TRY(call.axis(2, input.size(axis)));
-  const Tensor slice = TRY(compute(Op::kSlice, SliceAttrs{axis, index, index + 1, 1}, {input}));
+  const Tensor slice = TRY(call.compute(Op::kSlice, SliceAttrs{axis, index, index + 1, 1}, {input}));
   std::vector<std::int64_t> sizes = input.sizes();
   sizes.erase(sizes.begin() + axis);
   return call.set_tensor(3, slice.with_sizes(std::move(sizes)));
@@ -118,7 +120,7 @@ Expected<void> slice(HostCall& call) {
   const std::int64_t step = TRY(call.integer(4));
   if (step < 1) return bad_input(fmt::format("a step of {}", step));
   const SliceAttrs attrs{axis, start, std::max(start, end), step};
-  return call.set_tensor(5, TRY(compute(Op::kSlice, attrs, {input})));
+  return call.set_tensor(5, TRY(call.compute(Op::kSlice, attrs, {input})));
 }
 
 Expected<void> permute(HostCall& call) {
@@ -128,7 +130,7 @@ Expected<void> permute(HostCall& call) {
     if (axis < -input.rank() || axis >= input.rank()) return bad_input(fmt::format("axis {}", axis));
     if (axis < 0) axis += input.rank();
   }
-  return call.set_tensor(2, TRY(compute(Op::kPermute, attrs, {input})));
+  return call.set_tensor(2, TRY(call.compute(Op::kPermute, attrs, {input})));
 }
 
 Expected<void> transpose(HostCall& call) {
@@ -139,7 +141,7 @@ Expected<void> transpose(HostCall& call) {
   const auto first = static_cast<std::size_t>(TRY(call.axis(1, input.rank())));
   const auto second = static_cast<std::size_t>(TRY(call.axis(2, input.rank())));
   std::swap(attrs.axes[first], attrs.axes[second]);
-  return call.set_tensor(3, TRY(compute(Op::kPermute, attrs, {input})));
+  return call.set_tensor(3, TRY(call.compute(Op::kPermute, attrs, {input})));
 }
 
 Expected<void> cat(HostCall& call) {
@@ -147,7 +149,7 @@ Expected<void> cat(HostCall& call) {
   // Empty vectors take no part, whatever their rank.
   std::erase_if(inputs, [](const Tensor& tensor) { return tensor.rank() == 1 && tensor.count() == 0; });
   if (inputs.empty()) return bad_input("nothing to join");
-  return call.set_tensor(2, TRY(compute(Op::kCat, AxisAttrs{TRY(call.axis(1, inputs[0].rank()))}, inputs)));
+  return call.set_tensor(2, TRY(call.compute(Op::kCat, AxisAttrs{TRY(call.axis(1, inputs[0].rank()))}, inputs)));
 }
 
 // The result's own order of memory makes the difference.
@@ -159,7 +161,7 @@ Expected<void> quantize(HostCall& call) {
   attrs.min = TRY(call.integer(3));
   attrs.max = TRY(call.integer(4));
   attrs.dtype = TRY(dtype_argument(call, 5));
-  const Tensor result = TRY(compute(
+  const Tensor result = TRY(call.compute(
       Op::kQuantize, attrs, {TRY(call.tensor(0)), scalar(TRY(call.number(1))), scalar(TRY(call.integer(2)))}));
   return call.set_tensor(6, result);
 }
@@ -167,7 +169,7 @@ Expected<void> quantize(HostCall& call) {
 Expected<void> dequantize(HostCall& call) {
   DequantizeAttrs attrs;
   if (!call.is_none(6)) attrs.dtype = TRY(dtype_argument(call, 6));
-  const Tensor result = TRY(compute(
+  const Tensor result = TRY(call.compute(
       Op::kDequantize, attrs, {TRY(call.tensor(0)), scalar(TRY(call.number(1))), scalar(TRY(call.integer(2)))}));
   return call.set_tensor(7, result);
 }
@@ -186,18 +188,18 @@ Expected<void> layer_norm(HostCall& call) {
     if (!call.is_none(i)) inputs.push_back(TRY(call.tensor(i)));
   }
   const auto axes = static_cast<std::int64_t>(shape.size());
-  const Tensor result = TRY(compute(Op::kLayerNorm, LayerNormAttrs{axes, eps}, inputs));
+  const Tensor result = TRY(call.compute(Op::kLayerNorm, LayerNormAttrs{axes, eps}, inputs));
   std::vector<std::int64_t> reduced(shape.size());
   std::iota(reduced.begin(), reduced.end(), input.rank() - axes);
-  const Tensor mean = TRY(compute(Op::kMean, ReduceAttrs{reduced, true}, {input}));
-  const Tensor variance = TRY(compute(Op::kVariance, VarianceAttrs{reduced, true, 0}, {input}));
+  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{reduced, true}, {input}));
+  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{reduced, true, 0}, {input}));
   Tensor factor = variance;
   if (variance.dtype() == DType::kF32) {
-    const Tensor shifted = TRY(compute(Op::kAdd, NoAttrs{}, {variance, scalar(static_cast<float>(eps))}));
-    factor = TRY(compute(Op::kRsqrt, NoAttrs{}, {shifted}));
+    const Tensor shifted = TRY(call.compute(Op::kAdd, NoAttrs{}, {variance, scalar(static_cast<float>(eps))}));
+    factor = TRY(call.compute(Op::kRsqrt, NoAttrs{}, {shifted}));
   } else {
-    const Tensor shifted = TRY(compute(Op::kAdd, NoAttrs{}, {variance, scalar(eps)}));
-    factor = TRY(compute(Op::kRsqrt, NoAttrs{}, {shifted}));
+    const Tensor shifted = TRY(call.compute(Op::kAdd, NoAttrs{}, {variance, scalar(eps)}));
+    factor = TRY(call.compute(Op::kRsqrt, NoAttrs{}, {shifted}));
   }
   TRY(call.set_tensor(5, result));
   TRY(call.set_tensor(6, mean));
@@ -206,25 +208,25 @@ Expected<void> layer_norm(HostCall& call) {
 
 template <Op op>
 Expected<void> unary(HostCall& call) {
-  return call.set_tensor(1, TRY(compute(op, default_attrs(op), {TRY(call.tensor(0))})));
+  return call.set_tensor(1, TRY(call.compute(op, default_attrs(op), {TRY(call.tensor(0))})));
 }
 Expected<void> relu(HostCall& call) {
-  return call.set_tensor(1, TRY(compute(Op::kClamp, ClampAttrs{.min = 0}, {TRY(call.tensor(0))})));
+  return call.set_tensor(1, TRY(call.compute(Op::kClamp, ClampAttrs{.min = 0}, {TRY(call.tensor(0))})));
 }
 template <Op op>
 Expected<void> binary(HostCall& call) {
-  return call.set_tensor(2, TRY(compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
 }
 // add and sub: the second operand is multiplied by a number, of which we know only 1.
 template <Op op>
 Expected<void> scaled_binary(HostCall& call) {
   if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
-  return call.set_tensor(3, TRY(compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+  return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
 }
 Expected<void> softmax(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   if (TRY(call.truth(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
-  return call.set_tensor(3, TRY(compute(Op::kSoftmax, AxisAttrs{TRY(call.axis(1, input.rank()))}, {input})));
+  return call.set_tensor(3, TRY(call.compute(Op::kSoftmax, AxisAttrs{TRY(call.axis(1, input.rank()))}, {input})));
 }
 
 // Primitives have no out argument of their own: the last argument is the result.

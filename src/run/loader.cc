@@ -137,9 +137,10 @@ class Loader {
   // In the file, if it is aligned there and delegates may read beyond its end.
   Expected<std::byte*> constant(const Blob& blob, std::uint64_t bytes) {
     const std::byte* start = blob.bytes().data();
-    const std::byte* file = file_.bytes().data();
-    const bool is_inside = start >= file && start + bytes + xnnpack::kExtraBytes <= file + file_.size();
-    if (is_inside && reinterpret_cast<std::uintptr_t>(start) % 16 == 0) return const_cast<std::byte*>(start);
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    const auto file = reinterpret_cast<std::uintptr_t>(file_.bytes().data());
+    const bool is_inside = address >= file && address + bytes + xnnpack::kExtraBytes <= file + file_.size();
+    if (is_inside && address % 16 == 0) return const_cast<std::byte*>(start);
     std::byte* copy = TRY(take_memory(bytes));
     if (bytes != 0) std::memcpy(copy, start, bytes);
     return copy;
@@ -155,8 +156,11 @@ class Loader {
       return found->second;
     };
     const xnn::Graph graph = TRY(xnn::read_blob(delegate.blob));
-    return xnnpack::build(graph, lookup,
-                          {.threads = state_->options.threads, .most_bytes = state_->options.most_bytes});
+    // Many delegates may share one small blob: all of them together get what one could have.
+    const std::uint64_t left = state_->options.most_bytes - delegate_bytes_;
+    auto runtime = TRY(xnnpack::build(graph, lookup, {.threads = state_->options.threads, .most_bytes = left}));
+    delegate_bytes_ += runtime.bytes();
+    return runtime;
   }
 
   const Blob& file_;
@@ -164,6 +168,7 @@ class Loader {
   std::unique_ptr<Method::State> state_;
   std::vector<std::byte*> arenas_;
   std::unordered_map<std::string, Blob> named_data_;
+  std::uint64_t delegate_bytes_ = 0;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace isthmus::run {
 
 struct LoadOptions {
   pthreadpool* threads = nullptr;                      // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = std::uint64_t{1} << 36;  // of the plan's memory, and of the values in one delegate
+  std::uint64_t most_bytes = std::uint64_t{1} << 36;  // of the plan's memory, and again of all delegates' values
   std::uint64_t most_instructions = 10'000'000;        // in one run
 };
 

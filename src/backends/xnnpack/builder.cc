@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 
 #include "backends/xnnpack/checks.h"
@@ -124,7 +125,7 @@ class Builder {
       TRY(within(check_node(graph(), graph().nodes[i], facts_), [&] { return place(i); }));
     }
     std::vector<Dims> shapes = declared_shapes(graph());
-    TRY(infer_shapes(graph(), shapes, options_.most_bytes));
+    live_->bytes = TRY(infer_shapes(graph(), shapes, options_.most_bytes));
     const std::vector<Dims> declared = declared_shapes(graph());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (shapes[i] != declared[i] && facts_[i].producer != nullptr) {

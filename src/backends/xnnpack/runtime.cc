@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/xnnpack/live.h"
 
 namespace isthmus::xnnpack {
@@ -26,6 +28,8 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 Runtime::~Runtime() = default;
 
+std::uint64_t Runtime::bytes() const { return live_->bytes; }
+
 Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
   Live& live = *live_;
   if (inputs.size() != externals_.size()) return bad_input("not as many shapes as the delegate has arguments");
@@ -38,19 +42,23 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
     return result;
   };
   bool is_same = !live.shapes.empty();
-  std::vector<Dims> shapes = declared_shapes(live.graph);
   for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
     const xnn::Value& value = live.graph.values[i];
     if (value.role != xnn::Role::kInput) continue;
-    shapes[i] = inputs[value.external_id];
-    if (shapes[i].size() != value.dims.size()) {
-      return bad_input(fmt::format("argument {} is {}, the delegate expects {} axes", value.external_id,
-                                   text_of(shapes[i]), value.dims.size()));
+    const Dims& dims = inputs[value.external_id];
+    if (dims.size() != value.dims.size()) {
+      return bad_input(fmt::format("argument {} is {}, the delegate expects {} axes", value.external_id, text_of(dims),
+                                   value.dims.size()));
     }
-    is_same = is_same && shapes[i] == live.shapes[i];
+    is_same = is_same && dims == live.shapes[i];
   }
   if (is_same) return externals();
 
+  std::vector<Dims> shapes = declared_shapes(live.graph);
+  for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+    const xnn::Value& value = live.graph.values[i];
+    if (value.role == xnn::Role::kInput) shapes[i] = inputs[value.external_id];
+  }
   live.shapes.clear();
   live.buffers.clear();
   TRY(infer_shapes(live.graph, shapes, live.most_bytes));

@@ -33,6 +33,9 @@ class Runtime {
 
   const std::vector<External>& externals() const { return externals_; }
 
+  // What its values take at their declared shapes, constants included.
+  std::uint64_t bytes() const;
+
   // Tells the shapes of the inputs, by external id, and gives those of all externals. Costs nothing where they are as
   // before. After a failure every run fails until a reshape succeeds.
   Expected<std::vector<Dims>> reshape(std::span<const Dims> inputs);

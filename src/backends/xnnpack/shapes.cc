@@ -28,9 +28,9 @@ std::uint64_t window_result(std::uint64_t size, std::uint64_t padding, std::uint
 class Inference {
  public:
   Inference(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes)
-      : graph_(graph), shapes_(shapes), bytes_left_(most_bytes) {}
+      : graph_(graph), shapes_(shapes), most_bytes_(most_bytes), bytes_left_(most_bytes) {}
 
-  Expected<void> run() {
+  Expected<std::uint64_t> run() {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       const xnn::Value& value = graph_.values[i];
       if (value.role == xnn::Role::kInput || value.data != 0) {
@@ -46,7 +46,7 @@ class Inference {
         TRY(within(take(result, graph_.values[output].datatype), place));
       }
     }
-    return {};
+    return most_bytes_ - bytes_left_;
   }
 
  private:
@@ -277,6 +277,7 @@ class Inference {
 
   const xnn::Graph& graph_;
   std::vector<Dims>& shapes_;
+  std::uint64_t most_bytes_;
   std::uint64_t bytes_left_;
 };
 
@@ -290,7 +291,7 @@ std::vector<Dims> declared_shapes(const xnn::Graph& graph) {
   return shapes;
 }
 
-Expected<void> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes) {
+Expected<std::uint64_t> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes) {
   return Inference(graph, shapes, most_bytes).run();
 }
 
