@@ -186,10 +186,15 @@ class Resolver {
     if (match.is_in_place && !node.inputs.empty()) {
       TRY(write(node.inputs[0], values[0]));
       remember_view(node.outputs[0], node.inputs[0], nullptr, 0);
-    } else if (match.spelling->aliasing == Aliasing::kView && !node.inputs.empty()) {
+    } else if (!node.inputs.empty() && is_view(*match.spelling, node, values)) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) remember_view(node.outputs[i], node.inputs[0], &node, i);
     }
     return {};
+  }
+
+  bool is_view(const Spelling& spelling, const Node& node, const std::vector<ValueId>& values) {
+    if (spelling.aliasing == Aliasing::kSelf) return values[0] == *state(node.inputs[0]).current;
+    return spelling.aliasing == Aliasing::kView;
   }
 
   void remember_view(ValueId view, ValueId base, const Node* node, std::size_t result) {

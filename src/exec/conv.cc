@@ -66,6 +66,22 @@ void for_each_row(const Axes& axes, const std::array<Span, 3>& spans, const std:
   }
 }
 
+// Calls use(shifts) for each tap of a kernel: how far it reaches from where its window begins.
+template <class Use>
+void for_each_tap(const Axes& axes, Use use) {
+  std::array<std::int64_t, 3> shifts{};
+  for (std::int64_t z = 0; z < axes[0].kernel; ++z) {
+    shifts[0] = z * axes[0].dilation - axes[0].before;
+    for (std::int64_t y = 0; y < axes[1].kernel; ++y) {
+      shifts[1] = y * axes[1].dilation - axes[1].before;
+      for (std::int64_t x = 0; x < axes[2].kernel; ++x) {
+        shifts[2] = x * axes[2].dilation - axes[2].before;
+        use(shifts);
+      }
+    }
+  }
+}
+
 std::int64_t volume(const Axes& axes, std::int64_t Axis::*size) {
   return axes[0].*size * (axes[1].*size) * (axes[2].*size);
 }
@@ -103,24 +119,17 @@ void convolve_plane(const Axes& axes, const Number* input, const Number* filter,
     return;
   }
   for (std::int64_t c = 0; c < channels; ++c, input += plane) {
-    for (std::int64_t kz = 0; kz < axes[0].kernel; ++kz) {
-      for (std::int64_t ky = 0; ky < axes[1].kernel; ++ky) {
-        for (std::int64_t kx = 0; kx < axes[2].kernel; ++kx) {
-          const Sum factor = static_cast<Sum>(*filter++);
-          const std::array<std::int64_t, 3> taps{kz, ky, kx};
-          std::array<std::int64_t, 3> shifts{};
-          std::array<Span, 3> spans{};
-          for (std::size_t i = 0; i < 3; ++i) {
-            shifts[i] = taps[i] * axes[i].dilation - axes[i].before;
-            spans[i] = positions(axes[i].output, axes[i].stride, shifts[i], axes[i].input);
-          }
-          for_each_row(axes, spans, shifts, axes[1].output, axes[2].output, axes[1].input, axes[2].input,
-                       [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-                         add_scaled(sums + to, input + from, factor, count, axes[2].stride);
-                       });
-        }
+    for_each_tap(axes, [&](const std::array<std::int64_t, 3>& shifts) {
+      const Sum factor = static_cast<Sum>(*filter++);
+      std::array<Span, 3> spans{};
+      for (std::size_t i = 0; i < 3; ++i) {
+        spans[i] = positions(axes[i].output, axes[i].stride, shifts[i], axes[i].input);
       }
-    }
+      for_each_row(axes, spans, shifts, axes[1].output, axes[2].output, axes[1].input, axes[2].input,
+                   [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+                     add_scaled(sums + to, input + from, factor, count, axes[2].stride);
+                   });
+    });
   }
 }
 
@@ -128,24 +137,19 @@ void convolve_plane(const Axes& axes, const Number* input, const Number* filter,
 template <class Number>
 void spread_plane(const Axes& axes, const Number* input, const Number* filter, Accumulator<Number>* sums) {
   using Sum = Accumulator<Number>;
-  for (std::int64_t ky = 0; ky < axes[1].kernel; ++ky) {
-    for (std::int64_t kx = 0; kx < axes[2].kernel; ++kx) {
-      const Sum factor = static_cast<Sum>(*filter++);
-      const std::array<std::int64_t, 3> taps{0, ky, kx};
-      std::array<std::int64_t, 3> shifts{};
-      std::array<Span, 3> spans{};
-      for (std::size_t i = 0; i < 3; ++i) {
-        shifts[i] = taps[i] * axes[i].dilation - axes[i].before;
-        spans[i] = positions(axes[i].input, axes[i].stride, shifts[i], axes[i].output);
-      }
-      for_each_row(axes, spans, shifts, axes[1].input, axes[2].input, axes[1].output, axes[2].output,
-                   [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-                     for (std::int64_t i = 0; i < count; ++i) {
-                       sums[to + i * axes[2].stride] += factor * static_cast<Sum>(input[from + i]);
-                     }
-                   });
+  for_each_tap(axes, [&](const std::array<std::int64_t, 3>& shifts) {
+    const Sum factor = static_cast<Sum>(*filter++);
+    std::array<Span, 3> spans{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      spans[i] = positions(axes[i].input, axes[i].stride, shifts[i], axes[i].output);
     }
-  }
+    for_each_row(axes, spans, shifts, axes[1].input, axes[2].input, axes[1].output, axes[2].output,
+                 [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     sums[to + i * axes[2].stride] += factor * static_cast<Sum>(input[from + i]);
+                   }
+                 });
+  });
 }
 
 // Calls fill(n, output channel, sums) for each plane of the result and stores the sums, which begin with the bias.
@@ -218,6 +222,7 @@ std::span<const KernelDef> conv_kernels() {
       {Op::kConv2d, conv},
       {Op::kConv3d, conv},
       {Op::kConvTranspose2d, conv_transpose},
+      {Op::kConvTranspose3d, conv_transpose},
   };
   return kKernels;
 }

@@ -63,8 +63,7 @@ class Machine {
       const auto opcode = reader_.number<std::uint8_t>();
       if (!opcode) return cut_off();
       if (*opcode == kStop) break;
-      Expected<void> done = step(*opcode);
-      if (!done) return within(std::move(done), fmt::format("byte {} of the pickle", at));
+      TRY(within(step(*opcode), [&] { return fmt::format("byte {} of the pickle", at); }));
     }
     heap_.root_ = TRY(pop());
     if (!stack_.empty() || !marks_.empty()) return bad_input("the pickle ends with values left over");

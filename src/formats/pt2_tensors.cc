@@ -50,8 +50,8 @@ Expected<TensorMap> read_config(Zip& zip, std::string_view folder, std::string_v
   const json::Document document = TRY(json::Document::parse(text));
   TensorMap tensors;
   for (const json::Value payload : TRY(TRY(document.root().get("config")).members())) {
-    auto view = within(read_raw_tensor(zip, folder, payload), fmt::format("tensor {}", quoted(payload.key())));
-    tensors.emplace(payload.key(), TRY(std::move(view)));
+    const auto place = [&] { return fmt::format("tensor {}", quoted(payload.key())); };
+    tensors.emplace(payload.key(), TRY(within(read_raw_tensor(zip, folder, payload), place)));
   }
   return tensors;
 }

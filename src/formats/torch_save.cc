@@ -83,7 +83,8 @@ Expected<std::map<std::string, TensorView, std::less<>>> read_saved_tensors(cons
     if (value.kind() != pickle::Kind::kTensor) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} is no tensor", quoted(name)));
     }
-    TensorView view = TRY(within(saved.view(value.as_tensor()), fmt::format("tensor {}", quoted(name))));
+    const auto place = [&] { return fmt::format("tensor {}", quoted(name)); };
+    TensorView view = TRY(within(saved.view(value.as_tensor()), place));
     if (!tensors.emplace(name, std::move(view)).second) {
       return bad_input(fmt::format("tensor {} occurs twice", quoted(name)));
     }

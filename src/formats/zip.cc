@@ -24,6 +24,7 @@ constexpr std::uint64_t kEndBytes = 22;
 constexpr std::uint64_t kZip64EndBytes = 56;
 constexpr std::uint64_t kZip64LocatorBytes = 20;
 constexpr std::uint64_t kMostNameBytes = 4096;
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 24;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF;
 constexpr std::uint16_t kIn64Short = 0xFFFF;
 // Deflate's best case: 258 bytes from two bits.
@@ -140,7 +141,7 @@ Expected<DirectoryPlace> find_directory(std::span<const std::byte> file) {
         fmt::format("zip: the central directory of {} bytes at {} does not fit before its end record at {}", place.size,
                     place.offset, limit));
   }
-  if (place.entry_count > place.size / kDirectoryHeaderBytes) {
+  if (place.entry_count > kMostEntries || place.entry_count > place.size / kDirectoryHeaderBytes) {
     return bad_input(
         fmt::format("zip: {} entries cannot be in a central directory of {} bytes", place.entry_count, place.size));
   }
@@ -217,7 +218,8 @@ Expected<void> Zip::read_directory() {
   ByteReader directory(file_.bytes().subspan(place.offset, place.size));
   entries_.reserve(place.entry_count);
   for (std::uint64_t i = 0; i < place.entry_count; ++i) {
-    entries_.push_back(TRY(within(read_entry(directory), fmt::format("entry {} of the zip's directory", i))));
+    entries_.push_back(
+        TRY(within(read_entry(directory), [&] { return fmt::format("entry {} of the zip's directory", i); })));
   }
   if (directory.left() != 0) {
     return bad_input(fmt::format("zip: {} bytes of the central directory are left over after its {} entries",

@@ -55,6 +55,8 @@ NodeId Graph::add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vec
   return id;
 }
 
+void Graph::add_output(Output output) { outputs_.push_back(std::move(output)); }
+
 void Graph::rename(ValueId id, std::string name) {
   Value& value = values_[id.index];
   if (value.name == name) return;

@@ -82,7 +82,7 @@ class Graph {
   ValueId add_constant(std::string name, TensorType type, Constant constant);
   ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
   NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
-  void add_output(Output output) { outputs_.push_back(std::move(output)); }
+  void add_output(Output output);
   void rename(ValueId id, std::string name);
   // `stem`, or `stem` with the smallest number that makes it a new name.
   std::string unused_name(std::string_view stem) const;

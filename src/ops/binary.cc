@@ -25,24 +25,44 @@ Expected<ValueId> times(Call& call, ValueId x, std::string_view factor) {
   return call.binary(Op::kMul, x, TRY(call.operand(factor, call.type(x).dtype)));
 }
 
-Values read_add_or_sub(Call& call, Op op) {
-  const DType dtype = TRY(common_dtype(call, {"self", "other"}));
-  const ValueId a = TRY(call.operand("self", dtype));
-  const ValueId b = TRY(times(call, TRY(call.operand("other", dtype)), "alpha"));
-  return one(call.binary(op, a, b));
-}
-Values read_add(Call& call) { return read_add_or_sub(call, Op::kAdd); }
-Values read_sub(Call& call) { return read_add_or_sub(call, Op::kSub); }
+struct Pair {
+  ValueId a;
+  ValueId b;
+};
 
+// Both operands, the named one times alpha.
+Expected<Pair> scaled_pair(Call& call, DType dtype, bool scales_self) {
+  ValueId a = TRY(call.operand("self", dtype));
+  if (scales_self) a = TRY(times(call, a, "alpha"));
+  ValueId b = TRY(call.operand("other", dtype));
+  if (!scales_self) b = TRY(times(call, b, "alpha"));
+  return Pair{a, b};
+}
+
+template <Op kOp>
+Values read_sum(Call& call) {
+  const DType dtype = TRY(common_dtype(call, {"self", "other"}));
+  const Pair pair = TRY(scaled_pair(call, scalar_dtype(call, dtype, {"self", "other", "alpha"}), false));
+  return one(call.cast(TRY(call.binary(kOp, pair.a, pair.b)), dtype));
+}
 Values read_rsub(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
-  const ValueId a = TRY(times(call, TRY(call.operand("self", dtype)), "alpha"));
-  return one(call.binary(Op::kSub, TRY(call.operand("other", dtype)), a));
+  const Pair pair = TRY(scaled_pair(call, scalar_dtype(call, dtype, {"self", "other", "alpha"}), true));
+  return one(call.cast(TRY(call.binary(Op::kSub, pair.b, pair.a)), dtype));
 }
 
+Values read_product(Call& call, Op op, DType dtype) {
+  const DType inner = scalar_dtype(call, dtype, {"self", "other"});
+  const ValueId a = TRY(call.operand("self", inner));
+  return one(call.cast(TRY(call.binary(op, a, TRY(call.operand("other", inner)))), dtype));
+}
+Values read_mul(Call& call) { return read_product(call, Op::kMul, TRY(common_dtype(call, {"self", "other"}))); }
+Values read_true_div(Call& call) {
+  return read_product(call, Op::kDiv, as_float(TRY(common_dtype(call, {"self", "other"}))));
+}
 Values read_div(Call& call) {
   const std::string mode = TRY(call.text("rounding_mode", ""));
-  if (mode.empty()) return read_promoted_float(call, Op::kDiv);
+  if (mode.empty()) return read_true_div(call);
   if (mode == "floor") return read_promoted(call, Op::kFloorDiv);
   if (mode == "trunc") return read_promoted(call, Op::kTruncDiv);
   return bad_input("there is no rounding mode \"" + mode + "\"");
@@ -169,9 +189,8 @@ Family binary_family() {
   static const OpDef kOps[] = {
       arithmetic(Op::kAdd, infer_binary<Numbers::kAll>, {}),
       arithmetic(Op::kSub, infer_binary<Numbers::kNoBool>, {}),
-      arithmetic(Op::kMul, infer_binary<Numbers::kAll>,
-                 {{"aten.mul", read_binary<Op::kMul>}, {"aten.multiply", read_binary<Op::kMul>}}),
-      arithmetic(Op::kDiv, infer_binary<Numbers::kFloats>, {{"aten.true_divide", read_float_binary<Op::kDiv>}}),
+      arithmetic(Op::kMul, infer_binary<Numbers::kAll>, {{"aten.mul", read_mul}, {"aten.multiply", read_mul}}),
+      arithmetic(Op::kDiv, infer_binary<Numbers::kFloats>, {{"aten.true_divide", read_true_div}}),
       arithmetic(Op::kFloorDiv, infer_binary<Numbers::kNoBool>, {{"aten.floor_divide", read_binary<Op::kFloorDiv>}}),
       arithmetic(Op::kTruncDiv, infer_binary<Numbers::kNoBool>, {}),
       arithmetic(Op::kRemainder, infer_binary<Numbers::kNoBool>, {{"aten.remainder", read_binary<Op::kRemainder>}}),
@@ -191,9 +210,9 @@ Family binary_family() {
                  {{"aten.logaddexp", read_float_binary<Op::kLogaddexp>}}),
   };
   static const Spelling kCompounds[] = {
-      {"aten.add", read_add},
-      {"aten.sub", read_sub},
-      {"aten.subtract", read_sub},
+      {"aten.add", read_sum<Op::kAdd>},
+      {"aten.sub", read_sum<Op::kSub>},
+      {"aten.subtract", read_sum<Op::kSub>},
       {"aten.rsub", read_rsub},
       {"aten.div", read_div},
       {"aten.divide", read_div},

@@ -66,14 +66,13 @@ Expected<TensorType> infer_conv(const InferContext& context, std::size_t spatial
 Expected<TensorType> infer_conv2d(const InferContext& context) { return infer_conv(context, 2); }
 Expected<TensorType> infer_conv3d(const InferContext& context) { return infer_conv(context, 3); }
 
-Expected<TensorType> infer_conv_transpose2d(const InferContext& context) {
-  constexpr std::size_t kSpatial = 2;
+Expected<TensorType> infer_conv_transpose(const InferContext& context, std::size_t spatial) {
   const auto& attrs = context.as<ConvTransposeAttrs>();
-  TRY(demand_conv_inputs(context, kSpatial, attrs.groups));
-  TRY(demand_list(attrs.stride, kSpatial, 1, "stride"));
-  TRY(demand_list(attrs.dilation, kSpatial, 1, "dilation"));
+  TRY(demand_conv_inputs(context, spatial, attrs.groups));
+  TRY(demand_list(attrs.stride, spatial, 1, "stride"));
+  TRY(demand_list(attrs.dilation, spatial, 1, "dilation"));
   // Less than nothing is cut where output_padding adds more than padding takes.
-  TRY(demand_list(attrs.padding, 2 * kSpatial, -(std::int64_t{1} << 30), "padding"));
+  TRY(demand_list(attrs.padding, 2 * spatial, -(std::int64_t{1} << 30), "padding"));
   const Shape& input = context.inputs[0].shape;
   const Shape& weight = context.inputs[1].shape;
   TRY(demand_equal(context.exprs, input[1], weight[0], "number of input channels"));
@@ -81,7 +80,7 @@ Expected<TensorType> infer_conv_transpose2d(const InferContext& context) {
   TRY(demand_bias(context, channels));
   TensorType result{context.inputs[0].dtype, {input[0], channels}};
   Exprs& exprs = context.exprs;
-  for (std::size_t i = 0; i < kSpatial; ++i) {
+  for (std::size_t i = 0; i < spatial; ++i) {
     TRY(demand_list({weight[i + 2].value()}, 1, 1, "kernel"));
     const std::int64_t reach = attrs.dilation[i] * (weight[i + 2].value() - 1) + 1;
     const Dim full = exprs.add(exprs.multiply(exprs.add(input[i + 2], -1), attrs.stride[i]), reach);
@@ -93,6 +92,9 @@ Expected<TensorType> infer_conv_transpose2d(const InferContext& context) {
   }
   return result;
 }
+
+Expected<TensorType> infer_conv_transpose2d(const InferContext& context) { return infer_conv_transpose(context, 2); }
+Expected<TensorType> infer_conv_transpose3d(const InferContext& context) { return infer_conv_transpose(context, 3); }
 
 // What all spellings of a convolution come down to before it is written with the ops that there are.
 struct Conv {
@@ -143,14 +145,15 @@ Expected<ValueId> emit_conv(Call& call, Conv conv) {
   }
   Values inputs{conv.input, conv.weight};
   if (conv.bias) inputs.push_back(*conv.bias);
+  const bool is_3d = conv.spatial == 3;
   ValueId result;
   if (conv.is_transposed) {
-    if (conv.spatial == 3) return Call::unsupported("a transposed convolution over three axes");
     ConvTransposeAttrs attrs{conv.stride, conv.padding, conv.dilation, conv.groups};
-    result = TRY(call.emit(Op::kConvTranspose2d, std::move(attrs), std::move(inputs)));
+    const Op op = is_3d ? Op::kConvTranspose3d : Op::kConvTranspose2d;
+    result = TRY(call.emit(op, std::move(attrs), std::move(inputs)));
   } else {
     ConvAttrs attrs{conv.stride, conv.padding, conv.dilation, conv.groups};
-    result = TRY(call.emit(conv.spatial == 3 ? Op::kConv3d : Op::kConv2d, std::move(attrs), std::move(inputs)));
+    result = TRY(call.emit(is_3d ? Op::kConv3d : Op::kConv2d, std::move(attrs), std::move(inputs)));
   }
   Shape shape = call.shape(result);
   if (is_1d) shape.erase(shape.begin() + 2);
@@ -258,8 +261,13 @@ Family conv_family() {
        .required = 2,
        .infer = infer_conv_transpose2d,
        .spellings = {{"aten.conv_transpose2d", read_conv_transpose2d},
-                     {"aten.conv_transpose1d", read_conv_transpose1d},
-                     {"aten.conv_transpose3d", read_conv_transpose3d}}},
+                     {"aten.conv_transpose1d", read_conv_transpose1d}}},
+      {.op = Op::kConvTranspose3d,
+       .flow = QFlow::kComputes,
+       .roles = kRoles,
+       .required = 2,
+       .infer = infer_conv_transpose3d,
+       .spellings = {{"aten.conv_transpose3d", read_conv_transpose3d}}},
   };
   static const Spelling kCompounds[] = {
       {"aten.convolution", read_convolution},

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <optional>
 
 #include "ops/demands.h"
@@ -42,6 +44,15 @@ Expected<void> add_argument(const Call& call, std::string_view name, Groups& gro
     return bad_input(fmt::format("{}: argument {} is neither a tensor nor a number", call.target(), name));
   }
   return {};
+}
+
+// Whether a number is exact in half precision; the smallest ones are never said to be.
+bool is_exact(double number, DType dtype) {
+  const auto value = static_cast<float>(number);
+  if (value == 0 || !std::isfinite(value)) return true;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (dtype == DType::kBF16) return (bits & 0xffffu) == 0;
+  return (bits & 0x1fffu) == 0 && std::abs(value) <= 65504 && std::abs(value) >= 0x1p-14F;
 }
 
 }  // namespace
@@ -93,6 +104,15 @@ Expected<DType> common_dtype(const Call& call, std::initializer_list<std::string
   if (!result) return bad_input(fmt::format("{}: neither a tensor nor a number is given", call.target()));
   TRY(demand(Numbers::kAll, {*result, {}}));
   return *result;
+}
+
+DType scalar_dtype(const Call& call, DType dtype, std::initializer_list<std::string_view> names) {
+  if (dtype != DType::kF16 && dtype != DType::kBF16) return dtype;
+  for (const std::string_view name : names) {
+    const auto number = call.number(name, 0);
+    if (call.is_scalar(name) && number && !is_exact(*number, dtype)) return DType::kF32;
+  }
+  return dtype;
 }
 
 Expected<ValueId> filled(Emitter& emitter, double value, DType dtype, Shape shape) {

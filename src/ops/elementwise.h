@@ -39,6 +39,10 @@ Expected<DType> common_dtype(const Call& call, std::initializer_list<std::string
 // Functions of real numbers take integers as f32.
 inline DType as_float(DType dtype) { return is_floating(dtype) || is_complex(dtype) ? dtype : DType::kF32; }
 
+// The type to compute in so that a number of the call keeps its precision: PyTorch does not round it to half precision
+// before it multiplies, divides or adds.
+DType scalar_dtype(const Call& call, DType dtype, std::initializer_list<std::string_view> names);
+
 // A number in every element of a shape; the 0-d constant itself where there are no axes.
 Expected<ValueId> filled(Emitter& emitter, double value, DType dtype, Shape shape);
 

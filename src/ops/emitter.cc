@@ -85,7 +85,8 @@ Expected<ValueId> Emitter::emit(Op op, Attrs attrs, std::vector<ValueId> inputs)
   for (const ValueId input : inputs) types.push_back(graph_.type(input));
   TensorType type = TRY(within(row.infer({graph_.exprs(), types, attrs}), place));
   std::vector<Result> results;
-  results.push_back({graph_.unused_name(fmt::format("{}.{}", stem_, name_of(op))), std::move(type)});
+  const std::string suffix = fmt::format(".{}", name_of(op));
+  results.push_back({graph_.unused_name(stem_.ends_with(suffix) ? stem_ : stem_ + suffix), std::move(type)});
   const NodeId node = graph_.add_node(op, std::move(attrs), std::move(inputs), std::move(results), origin_);
   return graph_[node].outputs[0];
 }
@@ -124,7 +125,9 @@ Expected<ValueId> Emitter::reshape(ValueId value, Shape wanted) {
 }
 
 Expected<ValueId> Emitter::permute(ValueId value, std::vector<std::int64_t> axes) {
-  if (static_cast<std::int64_t>(axes.size()) == rank(value) && std::ranges::is_sorted(axes)) return value;
+  std::vector<std::int64_t> identity(static_cast<std::size_t>(rank(value)));
+  std::iota(identity.begin(), identity.end(), 0);
+  if (axes == identity) return value;
   return emit(Op::kPermute, AxesAttrs{std::move(axes)}, {value});
 }
 

@@ -52,6 +52,7 @@ using Reader = Expected<std::vector<ValueId>> (*)(Call&);
 enum class Aliasing : std::uint8_t {
   kFresh,  // the result is new memory
   kView,   // the result shows the memory of the first input: writing to one writes to the other
+  kSelf,   // the first input itself where there is nothing to do, else new memory
 };
 
 // A name by which a frontend calls something. Without an overload ("aten.permute") it covers every overload that has

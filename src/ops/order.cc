@@ -1,6 +1,7 @@
 // What runs along one axis: softmax, running sums, sorting and what is read off a sorted axis.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "ops/call.h"
@@ -100,21 +101,24 @@ Expected<Values> read_msort(Call& call) {
   return one(along_axis(call, Op::kSort, TRY(call.tensor("self")), SortAttrs{0, false}));
 }
 
-Expected<void> demand_position(Dim position, Dim size) {
-  const bool is_known = position.is_fixed() && size.is_fixed();
-  if (is_known && (position.value() < 0 || position.value() > size.value())) {
-    return bad_input(fmt::format("{} of {} numbers", position.value(), size.value()));
+// The argument "k", a number of elements of the axis.
+Expected<Dim> read_count(Call& call, ValueId self, std::int64_t axis, std::int64_t least) {
+  const Dim count = TRY(call.dim("k"));
+  const Dim size = call.rank(self) == 0 ? Dim(1) : call.size(self, axis);
+  const bool is_too_many = count.is_fixed() && size.is_fixed() && count.value() > size.value();
+  if ((count.is_fixed() && count.value() < least) || is_too_many) {
+    return bad_input(
+        fmt::format("{}: {} of {} numbers", call.target(), call.exprs().text(count), call.exprs().text(size)));
   }
-  return {};
+  return count;
 }
 
 Expected<Values> read_topk(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  const Dim count = TRY(call.dim("k"));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self), -1));
+  const Dim count = TRY(read_count(call, self, axis, 0));
   Values results = TRY(sorted(call, self, {axis, TRY(call.flag("largest", true))}));
   if (call.rank(self) == 0) return results;
-  TRY(demand_position(count, call.size(self, axis)));
   for (ValueId& result : results) result = TRY(call.slice(result, axis, 0, count));
   return results;
 }
@@ -129,10 +133,9 @@ Expected<ValueId> pick(Call& call, ValueId value, std::int64_t axis, Dim place, 
 Expected<Values> read_kthvalue(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self), -1));
-  const Dim place = call.exprs().add(TRY(call.dim("k")), -1);
+  const Dim place = call.exprs().add(TRY(read_count(call, self, axis, 1)), -1);
   Values results = TRY(sorted(call, self, {axis, false}));
   if (call.rank(self) == 0) return results;
-  TRY(demand_position(place, call.exprs().add(call.size(self, axis), -1)));
   const bool keepdim = TRY(call.flag("keepdim", false));
   for (ValueId& result : results) result = TRY(pick(call, result, axis, place, keepdim));
   return results;
@@ -189,6 +192,46 @@ Expected<Values> read_middle(Call& call, Middle middle) {
 Expected<Values> read_median(Call& call) { return read_middle(call, median); }
 Expected<Values> read_nanmedian(Call& call) { return read_middle(call, nanmedian); }
 
+// The number below which a share q of a row lies, between the two that are nearest to that place.
+Expected<ValueId> quantile(Call& call, ValueId row, std::int64_t axis, bool keepdim) {
+  const Dim size = call.size(row, axis);
+  const double share = TRY(call.number("q"));
+  const std::string way = TRY(call.text("interpolation", "linear"));
+  if (!(share >= 0 && share <= 1)) return bad_input(fmt::format("{}: a share of {}", call.target(), share));
+  if (!size.is_fixed()) return Call::unsupported("a quantile of an axis that needs a fixed size");
+  if (size.value() < 1) return bad_input(call.target() + ": the quantile of no numbers");
+  TRY(demand_floats(call.type(row)));
+  const double place = share * static_cast<double>(size.value() - 1);
+  double lower = std::floor(place);
+  double upper = std::ceil(place);
+  if (way == "lower") upper = lower;
+  if (way == "higher") lower = upper;
+  if (way == "nearest") lower = upper = std::nearbyint(place);
+  const double part = lower == upper ? 0 : way == "midpoint" ? 0.5 : place - lower;
+  const DType dtype = call.type(row).dtype;
+  const ValueId in_order = TRY(call.emit(Op::kSort, SortAttrs{axis, false}, {row}));
+  ValueId result = TRY(pick(call, in_order, axis, static_cast<std::int64_t>(lower), keepdim));
+  if (part != 0) {
+    const ValueId next = TRY(pick(call, in_order, axis, static_cast<std::int64_t>(upper), keepdim));
+    const ValueId gap = TRY(call.binary(Op::kSub, next, result));
+    result = TRY(call.binary(Op::kAdd, result, TRY(call.binary(Op::kMul, gap, call.scalar(part, dtype)))));
+  }
+  const ValueId has_nan = TRY(reduce(call, Op::kAny, TRY(call.unary(Op::kIsNan, row)), {axis}, keepdim));
+  const ValueId nan = call.scalar(std::numeric_limits<double>::quiet_NaN(), dtype);
+  return call.emit(Op::kWhere, NoAttrs{}, {has_nan, nan, result});
+}
+
+Expected<Values> read_quantile(Call& call) {
+  const ValueId self = TRY(call.tensor("self"));
+  const bool keepdim = TRY(call.flag("keepdim", false));
+  if (call.has("dim") && call.rank(self) > 0) {
+    return one(quantile(call, self, TRY(call.axis("dim", call.rank(self))), keepdim));
+  }
+  const ValueId flat = TRY(call.reshape(self, {call.exprs().product(call.shape(self))}));
+  const ValueId result = TRY(quantile(call, flat, 0, false));
+  return one(call.reshape(result, keepdim ? Shape(call.shape(self).size(), Dim(1)) : Shape{}));
+}
+
 }  // namespace
 
 Family order_family() {
@@ -233,6 +276,7 @@ Family order_family() {
   static const Spelling kCompounds[] = {
       {"aten._safe_softmax", read_safe_softmax}, {"aten.sort", read_sort},     {"aten.topk", read_topk},
       {"aten.kthvalue", read_kthvalue},          {"aten.median", read_median}, {"aten.nanmedian", read_nanmedian},
+      {"aten.quantile.scalar", read_quantile},
   };
   return {"order", kOps, kCompounds};
 }

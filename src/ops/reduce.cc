@@ -301,6 +301,9 @@ Family reduce_family() {
       {"aten.dist", read_dist},
       {"aten.cdist", read_cdist},
       {"aten._cdist_forward", read_cdist},
+      {"aten.norm_except_dim", read_norm_except_dim},
+      {"aten._weight_norm", read_weight_norm},
+      {"aten._weight_norm_interface", read_weight_norm_interface},
   };
   return {"reduce", kOps, kCompounds};
 }

@@ -26,5 +26,8 @@ Expected<std::vector<ValueId>> read_cosine_similarity(Call& call);
 Expected<std::vector<ValueId>> read_pairwise_distance(Call& call);
 Expected<std::vector<ValueId>> read_dist(Call& call);
 Expected<std::vector<ValueId>> read_cdist(Call& call);
+Expected<std::vector<ValueId>> read_norm_except_dim(Call& call);
+Expected<std::vector<ValueId>> read_weight_norm(Call& call);
+Expected<std::vector<ValueId>> read_weight_norm_interface(Call& call);
 
 }  // namespace isthmus

@@ -64,6 +64,26 @@ Expected<ValueId> difference(Call& call, ValueId a, ValueId b) {
   return call.binary(Op::kSub, TRY(call.cast(a, dtype)), TRY(call.cast(b, dtype)));
 }
 
+// Over all axes but the named one, which stays; an axis of -1 leaves none.
+Expected<ValueId> norm_except(Call& call, ValueId value, double order) {
+  const std::int64_t named = TRY(call.integer("dim", 0));
+  if (named == -1) return vector_norm(call, value, order, TRY(normal_axes({}, call.rank(value), true)), false);
+  const std::int64_t kept = TRY(normal_axis(named, call.rank(value)));
+  Ints axes;
+  for (std::int64_t i = 0; i < call.rank(value); ++i) {
+    if (i != kept) axes.push_back(i);
+  }
+  return vector_norm(call, value, order, std::move(axes), true);
+}
+
+// A weight of which direction and length are kept apart: v * (g / |v|).
+Expected<Values> weight_and_norm(Call& call) {
+  const ValueId direction = TRY(call.tensor("v"));
+  const ValueId norm = TRY(norm_except(call, direction, 2));
+  const ValueId factor = TRY(call.binary(Op::kDiv, TRY(call.tensor("g")), norm));
+  return Values{TRY(call.binary(Op::kMul, direction, factor)), norm};
+}
+
 }  // namespace
 
 Expected<ValueId> vector_norm(Call& call, ValueId value, double order, Ints axes, bool keepdim) {
@@ -168,5 +188,12 @@ Expected<Values> read_cdist(Call& call) {
   const ValueId between = TRY(difference(call, left, right));
   return one(vector_norm(call, between, TRY(call.number("p", 2)), {call.rank(between) - 1}, false));
 }
+
+Expected<Values> read_norm_except_dim(Call& call) {
+  return one(norm_except(call, TRY(call.tensor("v")), TRY(call.number("pow", 2))));
+}
+
+Expected<Values> read_weight_norm(Call& call) { return Values{TRY(weight_and_norm(call))[0]}; }
+Expected<Values> read_weight_norm_interface(Call& call) { return weight_and_norm(call); }
 
 }  // namespace isthmus

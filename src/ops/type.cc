@@ -104,8 +104,8 @@ Family type_family() {
        .infer = infer_cast,
        .spellings =
            {
-               {"aten.to", read_to, Aliasing::kView},
-               {"aten.type_as", read_to, Aliasing::kView},
+               {"aten.to", read_to, Aliasing::kSelf},
+               {"aten.type_as", read_to, Aliasing::kSelf},
                {"aten._to_copy", read_to},
                {"prims.convert_element_type", read_convert},
                {"quantized_decomposed.convert_element_type", read_convert},
@@ -118,7 +118,7 @@ Family type_family() {
   };
   static const Spelling kCompounds[] = {
       {"aten.clone", read_identity},
-      {"aten.contiguous", read_identity, Aliasing::kView},
+      {"aten.contiguous", read_identity},  // it is in a graph only where it copies
       {"aten.detach", read_identity, Aliasing::kView},
       {"aten.alias", read_identity, Aliasing::kView},
       {"aten.lift", read_identity, Aliasing::kView},

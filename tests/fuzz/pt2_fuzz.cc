@@ -1,6 +1,8 @@
-// Reads arbitrary bytes as a torch.export archive and looks at everything that comes out.
+// Reads arbitrary bytes as a torch.export archive, looks at everything that comes out, and loads it as a graph.
 #include "formats/pt2.h"
 #include "fuzz/zip_mutator.h"
+#include "ir/text.h"
+#include "load/load.h"
 
 namespace {
 
@@ -29,6 +31,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& leaf : archive->examples) {
     if (const auto* tensor = std::get_if<isthmus::TensorView>(&leaf)) touch(*tensor);
   }
+  isthmus::Diagnostics diagnostics;
+  const auto model = isthmus::load(*archive, diagnostics);
+  if (!model) {
+    if (model.error().text().empty()) __builtin_trap();
+    return 0;
+  }
+  const std::string text = isthmus::print(model->graph);
+  const auto again = isthmus::parse_graph(text);
+  if (!again || isthmus::print(*again) != text) __builtin_trap();
   return 0;
 }
 

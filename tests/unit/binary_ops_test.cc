@@ -88,6 +88,24 @@ TEST(BinaryOps, BroadcastingWithSymbols) {
             Numbers{});
 }
 
+// Equal at export time by a rule that the archive does not tell.
+TEST(BinaryOps, SizesThatWereEqual) {
+  EXPECT_EQ(form_of("symbol s0 in [1,8] ~3\n  input %x : f32[s0,4]\n  input %z : f32[3,4]", "f32[3,4]",
+                    R"("aten.add.Tensor", self=%x, other=%z)"),
+            "%2 = add(%0, %1) : f32[3,4]\nreturn %2\n");
+  EXPECT_TRUE(is_refused("symbol s0 in [1,8] ~2\n  input %x : f32[s0,4]\n  input %z : f32[3,4]", "f32[3,4]",
+                         R"("aten.add.Tensor", self=%x, other=%z)"));
+}
+
+// A number is not rounded to half precision before it is used; where it is exact there, nothing is cast.
+TEST(BinaryOps, NumbersBesideHalves) {
+  EXPECT_NE(form_of("%x : bf16[2]", "bf16[2]", R"("aten.mul.Tensor", self=%x, other=0.1)").find("f32[2]"),
+            std::string::npos);
+  EXPECT_EQ(form_of("%x : bf16[2]", "bf16[2]", R"("aten.mul.Tensor", self=%x, other=0.5)").find("f32[2]"),
+            std::string::npos);
+  EXPECT_FALSE(is_refused("%x : f16[2]", "f16[2]", R"("aten.rsub.Scalar", self=%x, other=0.1, alpha=3)"));
+}
+
 TEST(BinaryOps, DivisionOfIntegers) {
   const std::string inputs = "%x : i64[4], %z : i64[4]";
   const std::vector<Numbers> elements{{7, -7, 7, -7}, {2, 2, -2, -2}};

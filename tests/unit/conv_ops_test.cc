@@ -59,6 +59,21 @@ TEST(ConvOps, TransposedWithMoreAddedThanCut) {
   EXPECT_THAT(numbers<float>(result[0]), ElementsAre(101, 110, 100, 102, 120, 100));
 }
 
+TEST(ConvOps, TransposedOverThreeAxesIsTheSameOverTwo) {
+  const Tensor filter = floats({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor image = floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  const auto flat = computed(
+      "input %x : f32[1,1,2,2]\ninput %w : f32[1,1,2,3]",
+      R"(%y = foreign("aten.conv_transpose2d.input", input=%x, weight=%w, stride=[2,1], padding=[0,1], dilation=[1,2]) : f32[1,1,4,4])",
+      {image, filter});
+  const auto deep = computed(
+      "input %x : f32[1,1,1,2,2]\ninput %w : f32[1,1,1,2,3]",
+      R"(%y = foreign("aten.conv_transpose3d.input", input=%x, weight=%w, stride=[1,2,1], padding=[0,0,1], dilation=[1,1,2]) : f32[1,1,1,4,4])",
+      {image.with_sizes({1, 1, 1, 2, 2}), filter.with_sizes({1, 1, 1, 2, 3})});
+  EXPECT_EQ(numbers<float>(flat[0]), numbers<float>(deep[0]));
+  EXPECT_THAT(numbers<float>(flat[0]), ElementsAre(2, 2, 4, 3, 8, 5, 10, 6, 4, 6, 8, 9, 16, 15, 20, 18));
+}
+
 TEST(ConvOps, IntegersWrap) {
   const auto result = computed("input %x : i8[1,1,1,1]\ninput %w : i8[1,1,1,1]",
                                R"(%y = foreign("aten.conv2d.default", input=%x, weight=%w) : i8[1,1,1,1])",

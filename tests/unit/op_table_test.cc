@@ -32,8 +32,11 @@ TEST(OpTable, NamesAreWellFormedAndNeverInPlaceOrCopying) {
     const std::string name(spelling.name);
     EXPECT_TRUE(std::regex_match(name, form)) << name;
     const std::string stem = name.substr(0, name.find('.', name.find('.') + 1));
-    const bool means_to_copy = stem == "aten.index_copy";  // not the copying form of another name
-    EXPECT_FALSE(stem.ends_with("_copy") && !means_to_copy) << name;
+    // A copying form needs no row of its own where it means the same as the plain one.
+    if (stem.ends_with("_copy")) {
+      const Spelling* plain = find_spelling(stem.substr(0, stem.size() - 5) + ".default").spelling;
+      EXPECT_TRUE(plain == nullptr || plain->reader != spelling.reader || plain->aliasing != spelling.aliasing) << name;
+    }
     EXPECT_FALSE(stem.ends_with("_") && !stem.ends_with("__")) << name;
     EXPECT_NE(spelling.reader, nullptr) << name;
   };
@@ -71,6 +74,8 @@ TEST(OpTable, NoOtherFolderNamesAFrontendsOperator) {
     const std::string extension = entry.path().extension().string();
     if (extension != ".cc" && extension != ".h") continue;
     if (entry.path().parent_path().filename() == "ops") continue;
+    // The runtime's own kernels go by names of the same frontend; they stand in one table, too.
+    if (entry.path().filename().string().starts_with("host_kernels")) continue;
     std::ifstream file(entry.path());
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {

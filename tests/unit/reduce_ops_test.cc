@@ -44,7 +44,7 @@ TEST(ReduceOps, SymbolicSizesStay) {
               HasSubstr("mean(%0) axes=[1] keepdim=true : f32[s0,1]"));
   EXPECT_THAT(canonical("symbol s0 in [1,8] ~3\ninput %x : f32[s0,4]",
                         "%y, %i = foreign(\"aten.median.dim\", self=%x, dim=0) : f32[4], i64[4]"),
-              HasSubstr("floordiv(s0-1,2)"));
+              HasSubstr("floordiv(s0+1,2)-1"));
 }
 
 TEST(ReduceOps, IntegersAndBoolsAreSummedAsI64) {
@@ -111,6 +111,26 @@ TEST(ReduceOps, MediansAreTheLowerOfTwo) {
   EXPECT_THAT(numbers<float>(medians[0]), ElementsAre(2, NanSensitiveFloatEq(kNan), NanSensitiveFloatEq(kNan)));
   EXPECT_THAT(numbers<std::int64_t>(medians[1]), ElementsAre(3, 0, 0));
   EXPECT_THAT(numbers<float>(medians[2]), ElementsAre(2, 2, NanSensitiveFloatEq(kNan)));
+}
+
+TEST(ReduceOps, QuantilesLieBetweenNumbers) {
+  const auto quantile = [](const std::string& more) {
+    return numbers<float>(computed("input %x : f32[4]",
+                                   "%y = foreign(\"aten.quantile.scalar\", self=%x, " + more + ") : f32[]",
+                                   {floats({4}, {40, 10, 30, 20})})[0]);
+  };
+  EXPECT_THAT(quantile("q=0.5"), ElementsAre(25));
+  EXPECT_THAT(quantile("q=0.25, dim=0"), ElementsAre(17.5F));
+  EXPECT_THAT(quantile("q=0.9, interpolation=\"lower\""), ElementsAre(30));
+  EXPECT_THAT(quantile("q=0.5, interpolation=\"nearest\""), ElementsAre(30));
+  EXPECT_THAT(quantile("q=1.0"), ElementsAre(40));
+}
+
+TEST(ReduceOps, WeightsOfKeptLength) {
+  const auto weight = computed("input %v : f32[2,2]\ninput %g : f32[2,1]",
+                               R"(%y = foreign("aten._weight_norm.default", v=%v, g=%g) : f32[2,2])",
+                               {floats({2, 2}, {3, 4, 0, 2}), floats({2, 1}, {10, 1})});
+  EXPECT_THAT(numbers<float>(weight[0]), ElementsAre(6, 8, 0, 1));
 }
 
 TEST(ReduceOps, InfinitiesInSums) {

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "canonicalize/canonicalize.h"
+#include "ir/text.h"
 #include "support/spellings.h"
 
 namespace isthmus {
@@ -43,6 +45,24 @@ TEST(TypeOps, Casts) {
             (Numbers{0, 1, 1}));
   EXPECT_EQ(run("%x : i32[2]", "u8[2]", R"("aten.to.dtype", self=%x, dtype=u8)", {{-1, 300}}), (Numbers{255, 44}));
   EXPECT_TRUE(is_refused("%x : f32[2]", "c64[2]", R"("aten.to.dtype", self=%x, dtype=c64)"));
+}
+
+// What a cast made is new memory; a cast to the same type is the tensor itself.
+TEST(TypeOps, WritingToTheResultOfACast) {
+  const auto canonical = [](std::string_view dtype) {
+    Diagnostics diagnostics;
+    const auto graph = parse_graph("graph\n  input %x : " + std::string(dtype) +
+                                   R"([2]
+  %t = foreign("aten.to.dtype", self=%x, dtype=f32) : f32[2]
+  %y = foreign("aten.div_.Tensor", self=%t, other=255.0) : f32[2]
+  return %y, %x
+)");
+    EXPECT_TRUE(graph.has_value());
+    const auto result = canonicalize(*graph, diagnostics);
+    return result ? print(*result) : result.error().text();
+  };
+  EXPECT_NE(canonical("u8").find("return %y, %x\n"), std::string::npos) << canonical("u8");
+  EXPECT_NE(canonical("f32").find("return %y, %y\n"), std::string::npos) << canonical("f32");
 }
 
 TEST(TypeOps, Bitcasts) {
