@@ -13,7 +13,10 @@ TEST(OpCorpus, EveryArchiveComputesAsRecorded) {
   const std::filesystem::path folder = test::shared_dir() / "models" / "ops";
   if (!std::filesystem::exists(folder / "index.json")) GTEST_SKIP() << "the operator corpus is not here";
   // What cannot be the same, and why.
-  const std::set<std::string> hopeless{"dropout_train"};  // a random draw: refused
+  const std::set<std::string> hopeless{
+      "dropout_train",       // a random draw: refused
+      "max_pool2d_indices",  // its file records no output
+  };
   for (const std::filesystem::path& place : {folder, folder / "torch26"}) {
     std::size_t passed = 0;
     std::size_t total = 0;
