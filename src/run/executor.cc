@@ -45,8 +45,9 @@ class Executor {
           return bad_input(fmt::format("the program takes more than {} steps", state_.options.most_instructions));
         }
         const std::size_t at = next++;
-        const auto jump = TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[at]),
-                                     [&] { return fmt::format("instruction {}", at); }));
+        const auto jump =
+            TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[at]),
+                       [&] { return fmt::format("instruction {}", at); }));
         if (jump) next = *jump;
       }
     }
@@ -173,7 +174,8 @@ Expected<void> execute(Method::State& state) { return Executor(state).run(); }
 Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor> inputs) {
   State& state = *state_;
   if (inputs.size() != state.tensor_inputs.size()) {
-    return bad_input(fmt::format("the method has {} inputs and {} were given", state.tensor_inputs.size(), inputs.size()));
+    return bad_input(
+        fmt::format("the method has {} inputs and {} were given", state.tensor_inputs.size(), inputs.size()));
   }
   if (!state.fresh_slots.empty()) state.slots = state.fresh_slots;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

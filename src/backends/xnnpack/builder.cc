@@ -23,7 +23,7 @@ Blob padded_copy(const Blob& bytes) {
   if (bytes.size() != 0) std::memcpy(memory, bytes.bytes().data(), bytes.size());
   std::memset(memory + bytes.size(), 0, kExtraBytes);
   std::shared_ptr<const void> owner(
-      memory, [](const void* start) { ::operator delete(const_cast<void*>(start), std::align_val_t{64}); });
+      memory, [](const void* start) { ::operator delete (const_cast<void*>(start), std::align_val_t{64}); });
   return Blob({memory, bytes.size()}, std::move(owner));
 }
 
@@ -82,8 +82,7 @@ class Builder {
       TRY(within(define(graph().nodes[i]), [&] { return place(i); }));
     }
     xnn_runtime_t runtime = nullptr;
-    const xnn_status status =
-        xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, 0, &runtime);
+    const xnn_status status = xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, 0, &runtime);
     if (status != xnn_status_success) {
       return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take the graph: {}", words(status)));
     }
@@ -178,10 +177,10 @@ class Builder {
       std::uint32_t id = xnn::kNone;
       const xnn_status status = define(value, facts_[i].scales, data, id);
       if (status != xnn_status_success) {
-        return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take value {} of the delegate, {} {}: {}", i,
-                                                         xnn::name_of(value.datatype),
-                                                         text_of(Dims(value.dims.begin(), value.dims.end())),
-                                                         words(status)));
+        return fail(
+            ErrorKind::kUnsupported,
+            fmt::format("XNNPACK does not take value {} of the delegate, {} {}: {}", i, xnn::name_of(value.datatype),
+                        text_of(Dims(value.dims.begin(), value.dims.end())), words(status)));
       }
       ids_.push_back(id);
     }
@@ -217,8 +216,9 @@ class Builder {
     const std::vector<std::uint32_t> inputs = library_ids(node.inputs);
     const std::vector<std::uint32_t> outputs = library_ids(node.outputs);
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const xnn_status status = define_node(subgraph_.get(), {node, inputs, outputs, node.bounds ? node.bounds->min : -kInfinity,
-                                                           node.bounds ? node.bounds->max : kInfinity});
+    const xnn_status status =
+        define_node(subgraph_.get(), {node, inputs, outputs, node.bounds ? node.bounds->min : -kInfinity,
+                                      node.bounds ? node.bounds->max : kInfinity});
     if (status == xnn_status_success) return {};
     return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take it: {}", words(status)));
   }

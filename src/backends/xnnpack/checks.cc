@@ -87,8 +87,8 @@ class NodeCheck {
     for (const std::uint32_t input : node_.inputs) {
       names.push_back(input == xnn::kNone ? "nothing" : xnn::name_of(graph_.values[input].datatype));
     }
-    return fail(ErrorKind::kUnsupported, fmt::format("it cannot make {} from {}", xnn::name_of(out().datatype),
-                                                     fmt::join(names, ", ")));
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("it cannot make {} from {}", xnn::name_of(out().datatype), fmt::join(names, ", ")));
   }
 
   Expected<void> check_bounds() const {
@@ -146,8 +146,7 @@ class NodeCheck {
   }
   Expected<void> check_ratio(std::string_view what, double ratio, double least, double most, bool below_most) const {
     if (ratio >= least && (below_most ? ratio < most : ratio <= most)) return {};
-    return bad_input(
-        fmt::format("{} is {:.6g}; it must be from {:.6g} to {:.6g}", what, ratio, least, most));
+    return bad_input(fmt::format("{} is {:.6g}; it must be from {:.6g} to {:.6g}", what, ratio, least, most));
   }
 
   Expected<void> unary() const {
@@ -210,9 +209,9 @@ class NodeCheck {
 
   Expected<void> pool() const {
     const auto& f = std::get<xnn::PoolFields>(node_.fields);
-    TRY(check_fields({f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, f.dilation_height,
-                      f.dilation_width},
-                     {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left}));
+    TRY(check_fields(
+        {f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, f.dilation_height, f.dilation_width},
+        {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left}));
     if (std::uint64_t{f.pooling_height} * f.pooling_width == 1) return bad_input("a window of one element");
     if (std::uint64_t{f.pooling_height} * f.pooling_width > kMostField) return bad_input("its window is too large");
     // A window that lies in the padding alone has no element to choose.
@@ -266,10 +265,9 @@ class NodeCheck {
     }
     const bool is_signed = in().datatype == DataType::kQI8 && out().datatype == DataType::kQI8;
     const bool is_unsigned = in().datatype == DataType::kQU8 && out().datatype == DataType::kQU8;
-    const bool fits =
-        (is_signed && filter.datatype == DataType::kQI8 && bias_is(DataType::kQI32)) ||
-        (is_signed && filter.datatype == DataType::kQCI8 && bias_is(DataType::kQCI32)) ||
-        (is_unsigned && filter.datatype == DataType::kQU8 && bias_is(DataType::kQI32));
+    const bool fits = (is_signed && filter.datatype == DataType::kQI8 && bias_is(DataType::kQI32)) ||
+                      (is_signed && filter.datatype == DataType::kQCI8 && bias_is(DataType::kQCI32)) ||
+                      (is_unsigned && filter.datatype == DataType::kQU8 && bias_is(DataType::kQI32));
     if (!fits) return refuse_types();
     if (filter.datatype == DataType::kQI8 && params_of(filter).zero_point != 0) {
       return bad_input(fmt::format("its filter has zero point {}, not 0", params_of(filter).zero_point));
@@ -284,10 +282,10 @@ class NodeCheck {
   }
   Expected<void> conv_fields(const Value& filter) const {
     const auto& f = std::get<xnn::ConvFields>(node_.fields);
-    TRY(check_fields({f.kernel_height, f.kernel_width, f.stride_height, f.stride_width, f.dilation_height,
-                      f.dilation_width, f.groups, f.group_input_channels, f.group_output_channels},
-                     {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left, f.adjustment_height,
-                      f.adjustment_width}));
+    TRY(check_fields(
+        {f.kernel_height, f.kernel_width, f.stride_height, f.stride_width, f.dilation_height, f.dilation_width,
+         f.groups, f.group_input_channels, f.group_output_channels},
+        {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left, f.adjustment_height, f.adjustment_width}));
     const std::uint64_t outputs = std::uint64_t{f.groups} * f.group_output_channels;
     std::vector<std::uint64_t> expected{outputs, f.kernel_height, f.kernel_width, f.group_input_channels};
     if (node_.kind == NodeKind::kDepthwiseConv2d) {
@@ -312,7 +310,8 @@ class NodeCheck {
 
 Expected<void> check_zero_point(const Value& value, std::int32_t least, std::int32_t most) {
   const auto* params = std::get_if<PerTensor>(&value.quant);
-  if (params == nullptr) return bad_input(fmt::format("{} without a scale and a zero point", xnn::name_of(value.datatype)));
+  if (params == nullptr)
+    return bad_input(fmt::format("{} without a scale and a zero point", xnn::name_of(value.datatype)));
   if (!is_usable(params->scale)) return bad_input(fmt::format("a scale of {}", params->scale));
   if (params->zero_point < least || params->zero_point > most) {
     return bad_input(fmt::format("a zero point of {} in {}", params->zero_point, xnn::name_of(value.datatype)));

@@ -59,10 +59,9 @@ xnn_status fully_connected(xnn_subgraph_t subgraph, const LibraryNode& n) {
 xnn_status conv(xnn_subgraph_t subgraph, const LibraryNode& n) {
   const auto& f = std::get<xnn::ConvFields>(n.node.fields);
   return xnn_define_convolution_2d(subgraph, f.padding_top, f.padding_right, f.padding_bottom, f.padding_left,
-                                   f.kernel_height, f.kernel_width, f.stride_height, f.stride_width,
-                                   f.dilation_height, f.dilation_width, f.groups, f.group_input_channels,
-                                   f.group_output_channels, n.min, n.max, n.inputs[0], n.inputs[1], n.inputs[2],
-                                   n.outputs[0], n.node.flags);
+                                   f.kernel_height, f.kernel_width, f.stride_height, f.stride_width, f.dilation_height,
+                                   f.dilation_width, f.groups, f.group_input_channels, f.group_output_channels, n.min,
+                                   n.max, n.inputs[0], n.inputs[1], n.inputs[2], n.outputs[0], n.node.flags);
 }
 xnn_status depthwise_conv(xnn_subgraph_t subgraph, const LibraryNode& n) {
   const auto& f = std::get<xnn::ConvFields>(n.node.fields);
@@ -82,8 +81,8 @@ xnn_status conv_transpose(xnn_subgraph_t subgraph, const LibraryNode& n) {
 xnn_status avg_pool(xnn_subgraph_t subgraph, const LibraryNode& n) {
   const auto& f = std::get<xnn::PoolFields>(n.node.fields);
   return xnn_define_average_pooling_2d(subgraph, f.padding_top, f.padding_right, f.padding_bottom, f.padding_left,
-                                       f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, n.min,
-                                       n.max, n.inputs[0], n.outputs[0], n.node.flags);
+                                       f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, n.min, n.max,
+                                       n.inputs[0], n.outputs[0], n.node.flags);
 }
 xnn_status max_pool(xnn_subgraph_t subgraph, const LibraryNode& n) {
   const auto& f = std::get<xnn::PoolFields>(n.node.fields);

@@ -74,7 +74,8 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
     if (value.role != xnn::Role::kOutput) continue;
     std::size_t rank = 0;
     Dims dims(xnn::kMostDimensions);
-    TRY(check(xnn_get_external_value_shape(live.runtime.get(), value.external_id, &rank, dims.data()), "know the shapes of"));
+    TRY(check(xnn_get_external_value_shape(live.runtime.get(), value.external_id, &rank, dims.data()),
+              "know the shapes of"));
     dims.resize(rank);
     // The caller's buffers are made for our shapes.
     if (dims != shapes[i]) {
