@@ -12,14 +12,17 @@
 namespace isthmus {
 
 int run_command_line(int argc, const char* const* argv) {
-  CLI::App app("Isthmus reads models that torch.export wrote (.pt2), shows what is in them and computes them.",
-               "isthmus");
+  CLI::App app(
+      "Isthmus reads models that torch.export wrote (.pt2) and programs for edge devices (.pte), shows what is in them "
+      "and runs them.",
+      "isthmus");
   app.set_version_flag("--version", fmt::format("isthmus {}", ISTHMUS_VERSION));
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n  isthmus inspect model.pt2\n  isthmus run model.pt2 --input image.npy -o out\n\nisthmus COMMAND "
+      "Examples:\n  isthmus inspect model.pt2\n  isthmus run model.pte --input image.npy -o out\n  isthmus bench "
+      "model.pte\n\nisthmus COMMAND "
       "--help says more about a command.");
-  const std::vector<Command> commands{add_run(app), add_inspect(app), add_targets(app)};
+  const std::vector<Command> commands{add_run(app), add_bench(app), add_inspect(app), add_targets(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,6 +16,7 @@ struct Command {
   Action action;
 };
 
+Command add_bench(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_targets(CLI::App& app);

@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "canonicalize/canonicalize.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
 #include "cli/terminal.h"
+#include "formats/pte.h"
+#include "formats/untrusted_text.h"
 #include "ir/text.h"
 #include "report/inspect.h"
+#include "report/program.h"
 
 namespace isthmus {
 namespace {
@@ -16,6 +20,7 @@ namespace {
 struct Options {
   std::string file;
   std::string stage = "load";
+  std::optional<std::string> method;
   bool wants_json = false;
   bool wants_ir = false;
   bool wants_trace = false;
@@ -34,9 +39,24 @@ Expected<Graph> graph_after(const Options& options, const Graph& loaded, Diagnos
   return graph;
 }
 
+Expected<void> inspect_program(const Options& options, const OpenFile& file) {
+  if (options.wants_ir) return bad_input(fmt::format("{} is a program file: it has no graph to print", file.path));
+  const pte::Program program = TRY(within(pte::read_program(file.bytes), file.path));
+  const pte::Plan* plan = pte::find_plan(program, options.method.value_or("forward"));
+  // Without a wish, whatever there is.
+  if (plan == nullptr && !options.method) plan = &program.plans.front();
+  if (plan == nullptr)
+    return bad_input(fmt::format("{} has no method {}", file.path, isthmus::quoted(*options.method)));
+  const ProgramSummary summary = summarize(file.path, file.bytes.size(), program, *plan);
+  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  return {};
+}
+
 Expected<void> inspect(const Options& options) {
+  const OpenFile file = TRY(open_file(options.file));
+  if (file.kind == FileKind::kProgram) return inspect_program(options, file);
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.file, diagnostics));
+  const OpenModel opened = TRY(open_model(file, diagnostics));
   if (options.wants_ir) {
     const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
     print_diagnostics(diagnostics);
@@ -52,9 +72,10 @@ Expected<void> inspect(const Options& options) {
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("inspect", "What is in a .pt2 file: inputs, outputs, parameters, operators.");
+  CLI::App* command =
+      app.add_subcommand("inspect", "What is in a .pt2 or .pte file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2)")->required();
+  command->add_option("FILE", options->file, "a torch.export archive (.pt2) or a program file (.pte)")->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
   command->add_option("--to", options->stage, "with --ir: the graph after this stage")
@@ -62,8 +83,9 @@ Command add_inspect(CLI::App& app) {
       ->needs(ir);
   command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
       ->needs(ir);
+  command->add_option("--method", options->method, "the method of a .pte file")->excludes(ir);
   command->footer(
-      "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pt2 --json\n"
+      "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pte --json\n"
       "  isthmus inspect model.pt2 --ir --to canonicalize");
   return {command, [options] { return inspect(*options); }};
 }

@@ -1,15 +1,29 @@
 // File -> archive -> graph.
 #include "cli/open_model.h"
 
-#include "base/bytes.h"
+#include <fmt/format.h>
+
+#include "formats/pte.h"
 
 namespace isthmus {
 
-Expected<OpenModel> open_model(const std::string& path, Diagnostics& diagnostics) {
-  const Blob bytes = TRY(map_file(path));
-  OpenModel result{TRY(within(pt2::read_archive(bytes), path)), {}};
-  result.model = TRY(within(load(result.archive, diagnostics), path));
+Expected<OpenFile> open_file(const std::string& path) {
+  Blob bytes = TRY(map_file(path));
+  const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
+  return OpenFile{path, std::move(bytes), is_program ? FileKind::kProgram : FileKind::kArchive};
+}
+
+Expected<OpenModel> open_model(const OpenFile& file, Diagnostics& diagnostics) {
+  if (file.kind == FileKind::kProgram) {
+    return bad_input(fmt::format("{} is a program file (.pte), not a model that torch.export wrote (.pt2)", file.path));
+  }
+  OpenModel result{TRY(within(pt2::read_archive(file.bytes), file.path)), {}};
+  result.model = TRY(within(load(result.archive, diagnostics), file.path));
   return result;
+}
+
+Expected<OpenModel> open_model(const std::string& path, Diagnostics& diagnostics) {
+  return open_model(TRY(open_file(path)), diagnostics);
 }
 
 }  // namespace isthmus

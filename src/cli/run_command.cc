@@ -1,16 +1,16 @@
 // isthmus run
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "canonicalize/canonicalize.h"
+#include "cli/arrays.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
-#include "exec/half.h"
 #include "exec/interpreter.h"
-#include "formats/npy.h"
 #include "report/run.h"
 
 namespace isthmus {
@@ -20,54 +20,57 @@ struct Options {
   std::string file;
   std::vector<std::string> inputs;
   std::string folder;
+  ProgramOptions program;
   bool wants_json = false;
 };
 
 Expected<std::vector<Tensor>> inputs_of(const Options& options, const Model& model) {
+  if (!options.inputs.empty()) return read_arrays(options.inputs);
   std::vector<Tensor> tensors;
-  if (options.inputs.empty()) {
-    for (std::size_t i = 0; i < model.examples.size(); ++i) {
-      if (!model.examples[i]) {
-        return bad_input(
-            fmt::format("{} has no example for its input {}: give every input with --input", options.file, i));
-      }
-      tensors.push_back(Tensor::from(*model.examples[i]));
+  for (std::size_t i = 0; i < model.examples.size(); ++i) {
+    if (!model.examples[i]) {
+      return bad_input(
+          fmt::format("{} has no example for its input {}: give every input with --input", options.file, i));
     }
-    return tensors;
-  }
-  for (const std::string& path : options.inputs) {
-    tensors.push_back(Tensor::from(TRY(within(read_npy(TRY(map_file(path))), path))));
+    tensors.push_back(Tensor::from(*model.examples[i]));
   }
   return tensors;
 }
 
-Expected<void> write_output(const std::string& path, const Tensor& tensor) {
-  const std::vector<std::byte> bytes = TRY(write_npy(tensor.view()));
-  return write_file(path, bytes);
+Expected<std::vector<Tensor>> inputs_of(const Options& options, const run::Method& method) {
+  if (!options.inputs.empty() || method.inputs().empty()) return read_arrays(options.inputs);
+  std::string expected;
+  for (const run::TensorInfo& input : method.inputs()) {
+    expected += fmt::format("{}{}[{}]{}", expected.empty() ? "" : ", ", name_of(input.dtype),
+                            fmt::join(input.sizes, ","), input.is_dynamic ? " at most" : "");
+  }
+  return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
 
-Expected<void> run(const Options& options) {
+Expected<RunSummary> run_model(const Options& options, const OpenFile& file) {
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.file, diagnostics));
+  const OpenModel opened = TRY(open_model(file, diagnostics));
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
   const std::vector<Tensor> inputs = TRY(inputs_of(options, opened.model));
   const auto outputs = TRY(within(interpret(graph, inputs), options.file));
-  RunSummary summary{{}, 0, graph.nodes().size()};
-  std::error_code problem;
-  std::filesystem::create_directories(options.folder, problem);
-  if (problem) {
-    return fail(ErrorKind::kEnvironment, fmt::format("cannot create {}: {}", options.folder, problem.message()));
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i]) continue;
-    // NumPy has no bfloat16: such an output is written as f32, which holds the same numbers.
-    const Tensor written = outputs[i]->dtype() == DType::kBF16 ? widened(*outputs[i]) : *outputs[i];
-    const std::string name = fmt::format("output_{}", i);
-    const std::string path = (std::filesystem::path(options.folder) / (name + ".npy")).string();
-    TRY(within(write_output(path, written), name));
-    summary.outputs.push_back({name, std::string(name_of(written.dtype())), written.sizes(), path});
-  }
+  RunSummary summary{TRY(write_outputs(options.folder, outputs)), 0, graph.nodes().size(), 0};
   if (!options.wants_json) print_diagnostics(diagnostics);
+  return summary;
+}
+
+Expected<RunSummary> run_program(const Options& options, const OpenFile& file) {
+  LoadedProgram program = TRY(load_program(file, options.program));
+  const std::vector<Tensor> inputs = TRY(inputs_of(options, program.method));
+  const auto outputs = TRY(within(program.method.run(inputs), options.file));
+  const run::Statistics& statistics = program.method.statistics();
+  return RunSummary{TRY(write_outputs(options.folder, outputs)), statistics.delegate_calls, statistics.host_calls,
+                    statistics.border_calls};
+}
+
+Expected<void> run_file(const Options& options) {
+  const OpenFile file = TRY(open_file(options.file));
+  const RunSummary summary =
+      TRY(file.kind == FileKind::kProgram ? run_program(options, file) : run_model(options, file));
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
   return {};
 }
@@ -75,17 +78,20 @@ Expected<void> run(const Options& options) {
 }  // namespace
 
 Command add_run(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Computes a model in float and writes its outputs as .npy files.");
+  CLI::App* command = app.add_subcommand("run", "Runs a model in float or a program, and writes the outputs as .npy.");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2)")->required();
+  command->add_option("FILE", options->file, "a torch.export archive (.pt2) or a program file (.pte)")->required();
   command
       ->add_option("--input", options->inputs,
-                   "a .npy file for each input, in order; without any, the archive's examples")
+                   "a .npy file for each input, in order; without any, the examples of a .pt2 file")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->folder, "the folder for output_0.npy, output_1.npy, ...")->required();
+  add_program_options(*command, options->program);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
-  command->footer("Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out");
-  return {command, [options] { return run(*options); }};
+  command->footer(
+      "Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out\n"
+      "  isthmus run model.pte --input image.npy -o out --threads 2");
+  return {command, [options] { return run_file(*options); }};
 }
 
 }  // namespace isthmus

@@ -4,38 +4,52 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "formats/untrusted_text.h"
+
 namespace isthmus {
 namespace {
 
+// A terminal that knows escape sequences.
+bool is_terminal(int descriptor) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
 bool has_colour(int descriptor) {
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  const bool is_refused =
-      (no_colour != nullptr && *no_colour != '\0') || (term != nullptr && std::string_view(term) == "dumb");
-  return !is_refused && ::isatty(descriptor) == 1;
+  return is_terminal(descriptor) && (no_colour == nullptr || *no_colour == '\0');
 }
 
 std::string painted(std::string_view text, std::string_view code) {
   return has_colour(STDERR_FILENO) ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
-// Names from files go to a terminal: control characters in them must not.
-std::string harmless(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    result += (byte < ' ' && c != '\n') || byte == 0x7f ? '?' : c;
-  }
-  return result;
-}
-
 }  // namespace
 
 bool stdout_has_colour() { return has_colour(STDOUT_FILENO); }
+
+ProgressBar::ProgressBar(std::string label) : label_(std::move(label)), is_shown_(is_terminal(STDERR_FILENO)) {}
+
+void ProgressBar::show(double fraction) {
+  constexpr int kCells = 40;
+  const int cells = std::clamp(static_cast<int>(fraction * kCells), 0, kCells);
+  if (!is_shown_ || cells == cells_) return;
+  cells_ = cells;
+  std::string bar;
+  for (int i = 0; i < kCells; ++i) bar += i < cells ? "▆" : " ";
+  fmt::print(stderr, "\r{} {} {:>3} %", label_, bar, cells * 100 / kCells);
+}
+
+void ProgressBar::clear() {
+  if (cells_ < 0) return;
+  fmt::print(stderr, "\r\033[K");
+  cells_ = -1;
+}
 
 void print_error(const Error& error) {
   fmt::print(stderr, "{} {}\n", painted("error:", "1;31"), harmless(error.text()));

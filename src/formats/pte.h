@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -146,6 +147,12 @@ struct Program {
 
 // Bytes of the tensor at its upper bounds; nothing if they overflow or a size is negative.
 std::optional<std::uint64_t> byte_count(const Tensor& tensor);
+
+// The plan of this name; null if there is none.
+const Plan* find_plan(const Program& program, std::string_view name);
+
+// By the first bytes: worth a try of `read_program`, whose errors then say more.
+bool looks_like_program(const Blob& file);
 
 // Whether every index, size and order in it holds. What reads and writes programs calls it.
 Expected<void> verify(const Program& program);

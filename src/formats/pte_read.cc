@@ -353,6 +353,12 @@ class Reader {
 
 }  // namespace
 
+bool looks_like_program(const Blob& file) {
+  const std::string_view text = file.text();
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() >= 8 && text.substr(4, 2) == "ET" && is_digit(text[6]) && is_digit(text[7]);
+}
+
 Expected<Program> read_program(const Blob& file) { return Reader(TRY(find_parts(file))).run(); }
 
 }  // namespace isthmus::pte

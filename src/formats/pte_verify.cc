@@ -168,6 +168,11 @@ std::optional<std::uint64_t> byte_count(const Tensor& tensor) {
   return is_empty ? 0 : bytes;
 }
 
+const Plan* find_plan(const Program& program, std::string_view name) {
+  const auto found = std::ranges::find(program.plans, name, &Plan::name);
+  return found == program.plans.end() ? nullptr : &*found;
+}
+
 Expected<void> verify(const Program& program) {
   if (program.plans.empty()) return bad_input("the program has no plan");
   std::set<std::string_view> names;

@@ -48,4 +48,13 @@ std::string quoted(std::string_view text) {
   return fmt::format("{:?}... ({} bytes)", text.substr(0, kMostShown), text.size());
 }
 
+std::string harmless(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += (byte < ' ' && c != '\n') || byte == 0x7f ? '?' : c;
+  }
+  return result;
+}
+
 }  // namespace isthmus

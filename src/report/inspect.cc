@@ -37,18 +37,6 @@ ModelSummary::Tensor tensor(const Graph& graph, ValueId id) {
   return result;
 }
 
-std::string with_separators(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
-std::string human_bytes(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
-}
-
 std::string symbol_range(const Symbol& symbol) {
   return fmt::format("{}..{}", symbol.min ? std::to_string(*symbol.min) : "?",
                      symbol.max ? std::to_string(*symbol.max) : "unbounded");
@@ -87,8 +75,7 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
   summary.nodes = program.nodes.size();
   std::map<std::string, std::size_t> counts;
   for (const pt2::Node& node : program.nodes) ++counts[short_target(node.target)];
-  summary.ops.assign(counts.begin(), counts.end());
-  std::ranges::stable_sort(summary.ops, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  summary.ops = in_order(counts);
   summary.symbols = graph.exprs().symbols();
   summary.examples = static_cast<std::size_t>(
       std::ranges::count_if(model.examples, [](const auto& example) { return example.has_value(); }));
@@ -97,46 +84,37 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
 }
 
 std::string to_text(const ModelSummary& summary, TextStyle style) {
-  std::string out;
-  const auto line = [&](std::string_view label, std::string_view text) {
-    const bool is_bold = style.has_colour && !label.empty();
-    out += fmt::format("{}{:<12}{}{}\n", is_bold ? "\033[1m" : "", label, is_bold ? "\033[0m" : "", text);
-  };
-  line("model", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
-  line("format", fmt::format("{}, schema {}, torch {}", summary.layout, summary.schema,
-                             summary.torch_version.empty() ? "unknown" : summary.torch_version));
-  const auto tensors = [&](std::string_view label, const std::vector<ModelSummary::Tensor>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const ModelSummary::Tensor& row = rows[i];
-      line(i == 0 ? label : "",
-           row.name.empty() ? row.dtype : fmt::format("{}  {}[{}]", row.name, row.dtype, fmt::join(row.shape, ",")));
+  Rows rows(style);
+  rows.add("model", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
+  rows.add("format", fmt::format("{}, schema {}, torch {}", summary.layout, summary.schema,
+                                 summary.torch_version.empty() ? "unknown" : summary.torch_version));
+  const auto tensors = [](const std::vector<ModelSummary::Tensor>& group) {
+    std::vector<std::string> texts;
+    for (const ModelSummary::Tensor& row : group) {
+      texts.push_back(row.name.empty() ? row.dtype
+                                       : fmt::format("{}  {}[{}]", row.name, row.dtype, fmt::join(row.shape, ",")));
     }
+    return texts;
   };
-  tensors("inputs", summary.inputs);
-  tensors("outputs", summary.outputs);
+  rows.add("inputs", tensors(summary.inputs));
+  rows.add("outputs", tensors(summary.outputs));
   const auto group = [&](std::string_view label, const ModelSummary::Group& counts) {
     if (counts.tensors == 0) return;
-    line(label, fmt::format("{} in {} tensors, {}", with_separators(counts.elements), counts.tensors,
-                            human_bytes(counts.bytes)));
+    rows.add(label, fmt::format("{} in {} tensors, {}", with_separators(counts.elements), counts.tensors,
+                                human_bytes(counts.bytes)));
   };
   group("parameters", summary.parameters);
   group("buffers", summary.buffers);
   group("constants", summary.constants);
+  std::vector<std::string> symbols;
   for (const Symbol& symbol : summary.symbols) {
-    line(&symbol == &summary.symbols.front() ? "symbols" : "",
-         fmt::format("{} in {}{}", symbol.name, symbol_range(symbol),
-                     symbol.hint ? fmt::format(", {} at export", *symbol.hint) : ""));
+    symbols.push_back(fmt::format("{} in {}{}", symbol.name, symbol_range(symbol),
+                                  symbol.hint ? fmt::format(", {} at export", *symbol.hint) : ""));
   }
-  line("operators", fmt::format("{} nodes, {} kinds", summary.nodes, summary.ops.size()));
-  const std::size_t most = summary.ops.empty() ? 1 : summary.ops.front().second;
-  for (const auto& [name, count] : summary.ops) {
-    const std::size_t bar = (count * 30 + most - 1) / most;
-    std::string blocks;
-    for (std::size_t i = 0; i < bar; ++i) blocks += "▆";
-    out += fmt::format("  {:>5}  {:<44} {}{}{}\n", count, name, style.has_colour ? "\033[36m" : "", blocks,
-                       style.has_colour ? "\033[0m" : "");
-  }
-  return out;
+  rows.add("symbols", symbols);
+  rows.add("operators", fmt::format("{} nodes, {} kinds", summary.nodes, summary.ops.size()));
+  rows.add_bars(summary.ops);
+  return rows.text();
 }
 
 }  // namespace isthmus

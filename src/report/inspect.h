@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/diag.h"
 #include "formats/pt2.h"
 #include "load/load.h"
+#include "report/rows.h"
 
 namespace isthmus {
 
@@ -35,7 +35,7 @@ struct ModelSummary {
   Group buffers;
   Group constants;
   std::size_t nodes = 0;
-  std::vector<std::pair<std::string, std::size_t>> ops;  // by how often, then by name
+  Counts ops;
   std::vector<Symbol> symbols;
   std::size_t examples = 0;
   std::vector<Diagnostic> diagnostics;
@@ -44,9 +44,6 @@ struct ModelSummary {
 ModelSummary summarize(const std::string& file, const pt2::Archive& archive, const Model& model,
                        const Diagnostics& diagnostics);
 
-struct TextStyle {
-  bool has_colour = false;
-};
 std::string to_text(const ModelSummary& summary, TextStyle style);
 std::string to_json(const ModelSummary& summary);
 

@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "ops/table.h"
+#include "report/bench.h"
 #include "report/inspect.h"
 #include "report/op_table.h"
+#include "report/program.h"
 #include "report/run.h"
 
 namespace isthmus {
@@ -24,6 +26,12 @@ Json shape_json(const std::vector<std::string>& shape) {
     const bool is_number = error == std::errc() && end == dim.data() + dim.size();
     result.push_back(is_number ? Json(number) : Json(dim));
   }
+  return result;
+}
+
+Json counts_json(const Counts& counts) {
+  Json result = Json::object();
+  for (const auto& [name, count] : counts) result[name] = count;
   return result;
 }
 
@@ -49,8 +57,6 @@ std::string to_json(const ModelSummary& summary) {
                        {"max", number(symbol.max)},
                        {"hint", number(symbol.hint)}});
   }
-  Json ops = Json::object();
-  for (const auto& [name, count] : summary.ops) ops[name] = count;
   Json warnings = Json::array();
   for (const Diagnostic& entry : summary.diagnostics) {
     if (entry.severity == Severity::kWarning) {
@@ -76,7 +82,7 @@ std::string to_json(const ModelSummary& summary) {
                {"constant_bytes", summary.constants.bytes},
                {"symbols", std::move(symbols)},
                {"nodes", summary.nodes},
-               {"ops", std::move(ops)},
+               {"ops", counts_json(summary.ops)},
                {"examples", summary.examples},
                {"warnings", std::move(warnings)}});
 }
@@ -88,7 +94,78 @@ std::string to_json(const RunSummary& summary) {
   }
   return dump({{"outputs", std::move(outputs)},
                {"delegate_calls", summary.delegate_calls},
-               {"host_calls", summary.host_calls}});
+               {"host_calls", summary.host_calls},
+               {"border_calls", summary.border_calls}});
+}
+
+std::string to_json(const ProgramSummary& summary) {
+  const auto tensors = [](const std::vector<ProgramSummary::Tensor>& rows) {
+    Json list = Json::array();
+    for (const ProgramSummary::Tensor& row : rows) {
+      if (row.is_tensor) {
+        list.push_back(
+            {{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}, {"is_dynamic", row.is_dynamic}});
+      } else {
+        list.push_back({{"name", row.name}, {"value", row.dtype}});
+      }
+    }
+    return list;
+  };
+  Json delegates = Json::array();
+  for (const ProgramSummary::Delegate& delegate : summary.delegates) {
+    Json row{{"backend", delegate.backend}, {"bytes", delegate.bytes}, {"calls", delegate.calls}};
+    if (delegate.is_read) {
+      row["nodes"] = delegate.nodes;
+      row["transposes"] = delegate.transposes;
+      row["ops"] = counts_json(delegate.ops);
+    }
+    if (!delegate.problem.empty()) row["problem"] = delegate.problem;
+    delegates.push_back(std::move(row));
+  }
+  Json host = Json::array();
+  for (const ProgramSummary::HostOp& op : summary.host) {
+    host.push_back({{"op", op.name}, {"calls", op.calls}, {"border_calls", op.border_calls}});
+  }
+  return dump({{"kind", "pte"},
+               {"file", summary.file},
+               {"bytes", summary.bytes},
+               {"method", summary.method},
+               {"methods", summary.methods},
+               {"inputs", tensors(summary.inputs)},
+               {"outputs", tensors(summary.outputs)},
+               {"instructions", summary.instructions},
+               {"memory_bytes", summary.memory_bytes()},
+               {"memory", summary.memory},
+               {"constants", summary.constants.count},
+               {"constant_bytes", summary.constants.bytes},
+               {"initial_values", summary.initial_values.count},
+               {"initial_value_bytes", summary.initial_values.bytes},
+               {"named_data", summary.named_data.count},
+               {"named_data_bytes", summary.named_data.bytes},
+               {"delegates", std::move(delegates)},
+               {"transposes", summary.transposes()},
+               {"host", std::move(host)},
+               {"host_calls", summary.host_calls()},
+               {"border_calls", summary.border_calls()},
+               {"ops", counts_json(summary.ops)}});
+}
+
+std::string to_json(const BenchSummary& summary) {
+  const run::Measurement& measured = summary.measured;
+  return dump({{"file", summary.file},
+               {"threads", summary.threads},
+               {"load_ms", summary.load_seconds * 1e3},
+               {"first_run_ms", measured.first_seconds * 1e3},
+               {"runs", measured.runs},
+               {"ms",
+                {{"min", measured.min_seconds * 1e3},
+                 {"p50", measured.p50_seconds * 1e3},
+                 {"p90", measured.p90_seconds * 1e3}}},
+               {"delegate_calls", measured.each.delegate_calls},
+               {"host_calls", measured.each.host_calls},
+               {"border_calls", measured.each.border_calls},
+               {"delegate_ms", measured.each.delegate_seconds * 1e3},
+               {"host_ms", measured.each.host_seconds * 1e3}});
 }
 
 std::string op_table_json() {

@@ -17,6 +17,7 @@ struct RunSummary {
   std::vector<Written> outputs;
   std::size_t delegate_calls = 0;
   std::size_t host_calls = 0;
+  std::size_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
 };
 
 std::string to_text(const RunSummary& summary);

@@ -63,6 +63,7 @@ class Executor {
       return bad_input(fmt::format("{} takes {} arguments, not {}", kernel.name, kernel.arity, call.args.size()));
     }
     ++state_.statistics.host_calls;
+    if (is_border_call(*state_.plan, kernel, call.args)) ++state_.statistics.border_calls;
     const Stopwatch stopwatch(state_.statistics.host_seconds);
     HostCall host_call(state_.slots, call.args, state_.options.most_bytes);
     TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
@@ -93,7 +94,10 @@ class Executor {
       if (tensor->is_constant && externals[i].role == xnn::Role::kOutput) {
         return bad_input(fmt::format("argument {} is a constant and would be written", i));
       }
-      if (externals[i].role == xnn::Role::kInput) shapes[i] = tensor->memory_sizes();
+      if (externals[i].role == xnn::Role::kInput) {
+        shapes[i] = tensor->memory_sizes();
+        if (is_scalar_of(*tensor, externals[i].dims)) shapes[i] = {1};
+      }
       buffers[i] = tensor->data;
     }
     shapes = TRY(runtime.reshape(shapes));
@@ -108,7 +112,12 @@ class Executor {
     }
     return {};
   }
+  // Writers of delegates give a tensor without axes one.
+  static bool is_scalar_of(const LiveTensor& tensor, const xnnpack::Dims& dims) {
+    return tensor.sizes.empty() && dims.size() == 1;
+  }
   static Expected<void> resize_in_memory_order(LiveTensor& tensor, const xnnpack::Dims& dims) {
+    if (is_scalar_of(tensor, dims) && dims[0] == 1) return {};
     if (dims.size() != tensor.sizes.size()) {
       return bad_input(fmt::format("{} for a tensor of {} axes", xnnpack::text_of(dims), tensor.sizes.size()));
     }

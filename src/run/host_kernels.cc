@@ -268,8 +268,8 @@ constexpr HostKernel kKernels[] = {
     {"aten::cat.out", 4, cat},
     {"aten::clone.out", 4, clone},
     {"dim_order_ops::_clone_dim_order.out", 5, clone_in_order},
-    {"quantized_decomposed::quantize_per_tensor.out", 8, quantize},
-    {"quantized_decomposed::dequantize_per_tensor.out", 9, dequantize},
+    {"quantized_decomposed::quantize_per_tensor.out", 8, quantize, Border::kQuantizes},
+    {"quantized_decomposed::dequantize_per_tensor.out", 9, dequantize, Border::kDequantizes},
     {"aten::add.out", 5, scaled_binary<Op::kAdd>},
     {"aten::sub.out", 5, scaled_binary<Op::kSub>},
     {"aten::mul.out", 4, binary<Op::kMul>},
@@ -296,6 +296,15 @@ constexpr HostKernel kKernels[] = {
 const HostKernel* find_host_kernel(std::string_view name) {
   const auto found = std::ranges::find(kKernels, name, &HostKernel::name);
   return found == std::end(kKernels) ? nullptr : &*found;
+}
+
+std::string full_name(const pte::Operator& op) { return op.overload.empty() ? op.name : op.name + "." + op.overload; }
+
+bool is_border_call(const pte::Plan& plan, const HostKernel& kernel, std::span<const pte::ValueIndex> args) {
+  if (kernel.border == Border::kNone || args.size() != kernel.arity) return false;
+  const bool is_entry = kernel.border == Border::kQuantizes;
+  const std::vector<pte::ValueIndex>& outside = is_entry ? plan.inputs : plan.outputs;
+  return std::ranges::find(outside, is_entry ? args.front() : args.back()) != outside.end();
 }
 
 }  // namespace isthmus::run

@@ -23,10 +23,8 @@ class Loader {
 
   Expected<std::unique_ptr<Method::State>> run() {
     state_->program = TRY(pte::read_program(file_));
-    for (const pte::Plan& plan : state_->program.plans) {
-      if (plan.name == name_) state_->plan = &plan;
-    }
-    if (state_->plan == nullptr) return bad_input(fmt::format("the program has no method {}", quoted(name_)));
+    state_->plan = pte::find_plan(state_->program, name_);
+    if (state_->plan == nullptr) return bad_input(no_method());
     TRY(check_backends());
     TRY(find_kernels());
     TRY(make_memory());
@@ -39,12 +37,17 @@ class Loader {
 
  private:
   const pte::Plan& plan() const { return *state_->plan; }
+  std::string no_method() const {
+    std::string names;
+    for (const pte::Plan& plan : state_->program.plans) names += (names.empty() ? "" : ", ") + quoted(plan.name);
+    return fmt::format("the program has no method {}, only {}", quoted(name_), names);
+  }
 
   // All that is missing in one message.
   Expected<void> find_kernels() {
     std::string missing;
     for (const pte::Operator& op : plan().operators) {
-      const std::string name = op.overload.empty() ? op.name : op.name + "." + op.overload;
+      const std::string name = full_name(op);
       state_->kernels.push_back(find_host_kernel(name));
       if (state_->kernels.back() == nullptr) missing += (missing.empty() ? "" : ", ") + quoted(name);
     }

@@ -33,6 +33,7 @@ struct TensorInfo {
 struct Statistics {
   std::uint64_t delegate_calls = 0;
   std::uint64_t host_calls = 0;
+  std::uint64_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
   double delegate_seconds = 0;
   double host_seconds = 0;
 };

@@ -1,49 +1,17 @@
 // The command line as a user meets it: exit codes, JSON, errors, nothing half-written.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "support/command_line.h"
 #include "support/models.h"
 
 namespace isthmus {
 namespace {
 
-struct Finished {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "isthmus-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Finished isthmus(const std::string& arguments) const {
-    const std::string command = std::string(ISTHMUS_BINARY) + " " + arguments + " >" + (folder_ / "out").string() +
-                                " 2>" + (folder_ / "err").string();
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
-  }
-  std::filesystem::path folder_;
-};
+using Cli = test::CommandLine;
+using test::Finished;
 
 const std::string kModel = "tests/models/emg_cascade.pt2";
 

@@ -1,0 +1,32 @@
+// Loading a program file to run it, for the commands that do.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "backends/xnnpack/thread_pool.h"
+#include "base/expected.h"
+#include "cli/open_model.h"
+#include "run/method.h"
+
+namespace isthmus {
+
+struct ProgramOptions {
+  std::string method = "forward";
+  std::size_t threads = 0;  // 0: as many as there are cores
+};
+void add_program_options(CLI::App& command, ProgramOptions& options);
+
+struct LoadedProgram {
+  xnnpack::ThreadPool pool;
+  run::Method method;
+  std::size_t threads;
+  std::uint64_t most_bytes;  // that its memory and its inputs may take: what the machine has
+};
+
+// Errors name the file.
+Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options);
+
+}  // namespace isthmus

@@ -1,0 +1,22 @@
+// How fast a program file is.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "report/rows.h"
+#include "run/measure.h"
+
+namespace isthmus {
+
+struct BenchSummary {
+  std::string file;
+  std::size_t threads = 1;
+  double load_seconds = 0;
+  run::Measurement measured;
+};
+
+std::string to_text(const BenchSummary& summary, TextStyle style);
+std::string to_json(const BenchSummary& summary);
+
+}  // namespace isthmus

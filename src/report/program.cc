@@ -1,0 +1,206 @@
+// Collects and prints the summary of a program file.
+#include "report/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "formats/xnn_blob.h"
+#include "run/host_kernels.h"
+
+namespace isthmus {
+namespace {
+
+std::string kind_of(const pte::Value& value) {
+  static constexpr std::string_view kKinds[] = {"none",      "int",         "bool",       "double",
+                                                "string",    "tensor",      "int list",   "double list",
+                                                "bool list", "tensor list", "tensor list"};
+  static_assert(std::size(kKinds) == std::variant_size_v<pte::Value>);
+  return std::string(kKinds[value.index()]);
+}
+
+std::vector<ProgramSummary::Tensor> tensors(const pte::Plan& plan, const std::vector<pte::ValueIndex>& indices,
+                                            std::string_view prefix) {
+  std::vector<ProgramSummary::Tensor> result;
+  for (const pte::ValueIndex index : indices) {
+    const std::string name = fmt::format("{}_{}", prefix, result.size());
+    if (const auto* tensor = std::get_if<pte::Tensor>(&plan.values[index])) {
+      result.push_back(
+          {name, std::string(name_of(tensor->dtype)), tensor->sizes, true, tensor->dynamism != pte::Dynamism::kStatic});
+    } else {
+      result.push_back({name, kind_of(plan.values[index]), {}, false, false});
+    }
+  }
+  return result;
+}
+
+ProgramSummary::Delegate delegate(const pte::Delegate& delegate) {
+  ProgramSummary::Delegate result;
+  result.backend = delegate.id;
+  result.bytes = delegate.blob.size();
+  if (delegate.id != "XnnpackBackend") return result;
+  const auto graph = xnn::read_blob(delegate.blob);
+  if (!graph) {
+    result.problem = graph.error().message;
+    return result;
+  }
+  result.is_read = true;
+  result.nodes = graph->nodes.size();
+  std::map<std::string, std::size_t> counts;
+  for (const xnn::Node& node : graph->nodes) {
+    ++counts[std::string(name_of(node.kind))];
+    if (node.kind == xnn::NodeKind::kTranspose) ++result.transposes;
+  }
+  result.ops = in_order(counts);
+  return result;
+}
+
+// Counts bytes of the file once, however many names they have.
+class ByteCounter {
+ public:
+  void add(ProgramSummary::Data& data, const Blob& blob) {
+    ++data.count;
+    if (seen_.emplace(blob.bytes().data(), blob.size()).second) data.bytes += blob.size();
+  }
+
+ private:
+  std::set<std::pair<const std::byte*, std::size_t>> seen_;
+};
+
+void count_instructions(ProgramSummary& summary, const pte::Plan& plan) {
+  std::map<std::string, ProgramSummary::HostOp> host;
+  for (const pte::Chain& chain : plan.chains) {
+    summary.instructions += chain.instructions.size();
+    for (const pte::Instruction& instruction : chain.instructions) {
+      if (const auto* call = std::get_if<pte::DelegateCall>(&instruction)) {
+        ++summary.delegates[call->delegate_index].calls;
+      } else if (const auto* kernel_call = std::get_if<pte::KernelCall>(&instruction)) {
+        const std::string name = run::full_name(plan.operators[kernel_call->operator_index]);
+        ProgramSummary::HostOp& row = host.try_emplace(name, ProgramSummary::HostOp{name}).first->second;
+        ++row.calls;
+        const run::HostKernel* kernel = run::find_host_kernel(name);
+        if (kernel != nullptr && run::is_border_call(plan, *kernel, kernel_call->args)) ++row.border_calls;
+      }
+    }
+  }
+  for (auto& [name, row] : host) summary.host.push_back(std::move(row));
+  std::ranges::stable_sort(summary.host, std::greater<>(), &ProgramSummary::HostOp::calls);
+}
+
+std::string text_of(const ProgramSummary::Tensor& tensor) {
+  if (!tensor.is_tensor) return fmt::format("{}  {}", tensor.name, tensor.dtype);
+  return fmt::format("{}  {}[{}]{}", tensor.name, tensor.dtype, fmt::join(tensor.shape, ","),
+                     tensor.is_dynamic ? "  at most" : "");
+}
+
+std::string text_of(const ProgramSummary::Data& data) {
+  return fmt::format("{} in {}", human_bytes(data.bytes), counted(data.count, "blob"));
+}
+
+// Everything but its number.
+std::string text_of(const ProgramSummary::Delegate& delegate) {
+  std::string text = fmt::format("{}  {}", delegate.backend, human_bytes(delegate.bytes));
+  if (delegate.is_read) {
+    text += fmt::format(", {}, {}", counted(delegate.nodes, "node"), counted(delegate.transposes, "transpose"));
+  }
+  if (delegate.calls != 1) text += ", " + counted(delegate.calls, "call");
+  if (!delegate.problem.empty()) text += ", not readable: " + delegate.problem;
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t ProgramSummary::memory_bytes() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t bytes_of_one : memory) {
+    sum = add_sizes(sum, bytes_of_one).value_or(std::numeric_limits<std::uint64_t>::max());
+  }
+  return sum;
+}
+std::size_t ProgramSummary::host_calls() const {
+  std::size_t calls = 0;
+  for (const HostOp& op : host) calls += op.calls;
+  return calls;
+}
+std::size_t ProgramSummary::border_calls() const {
+  std::size_t calls = 0;
+  for (const HostOp& op : host) calls += op.border_calls;
+  return calls;
+}
+std::size_t ProgramSummary::transposes() const {
+  std::size_t count = 0;
+  for (const Delegate& delegate : delegates) count += delegate.transposes;
+  return count;
+}
+
+ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte::Program& program,
+                         const pte::Plan& plan) {
+  ProgramSummary summary;
+  summary.file = file;
+  summary.bytes = bytes;
+  summary.method = plan.name;
+  for (const pte::Plan& each : program.plans) summary.methods.push_back(each.name);
+  summary.inputs = tensors(plan, plan.inputs, "input");
+  summary.outputs = tensors(plan, plan.outputs, "output");
+  for (std::size_t id = 1; id < plan.buffer_sizes.size(); ++id) {
+    summary.memory.push_back(static_cast<std::uint64_t>(plan.buffer_sizes[id]));
+  }
+  for (const pte::Delegate& each : plan.delegates) summary.delegates.push_back(delegate(each));
+  count_instructions(summary, plan);
+  std::map<std::string, std::size_t> ops;
+  for (const ProgramSummary::Delegate& each : summary.delegates) {
+    for (const auto& [name, count] : each.ops) ops[name] += count;
+  }
+  for (const ProgramSummary::HostOp& op : summary.host) ops[op.name] += op.calls;
+  summary.ops = in_order(ops);
+  ByteCounter counter;
+  for (std::size_t i = 1; i < program.constants.size(); ++i) counter.add(summary.constants, program.constants[i]);
+  for (std::size_t i = 1; i < program.initial_values.size(); ++i) {
+    counter.add(summary.initial_values, program.initial_values[i]);
+  }
+  for (const pte::NamedData& data : program.named_data) counter.add(summary.named_data, data.bytes);
+  return summary;
+}
+
+std::string to_text(const ProgramSummary& summary, TextStyle style) {
+  constexpr std::size_t kMostDelegates = 8;
+  Rows rows(style);
+  rows.add("program", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
+  rows.add("method", fmt::format("{}, {}", summary.method, counted(summary.instructions, "instruction")));
+  for (const std::string& other : summary.methods) {
+    if (other != summary.method) rows.add("", other + "  (--method shows it)");
+  }
+  const auto tensor_rows = [&](std::string_view label, const std::vector<ProgramSummary::Tensor>& group) {
+    std::vector<std::string> texts;
+    for (const ProgramSummary::Tensor& tensor : group) texts.push_back(text_of(tensor));
+    rows.add(label, texts);
+  };
+  tensor_rows("inputs", summary.inputs);
+  tensor_rows("outputs", summary.outputs);
+  rows.add("memory", fmt::format("{} in {}", human_bytes(summary.memory_bytes()),
+                                 counted(summary.memory.size(), "planned buffer")));
+  rows.add("constants", text_of(summary.constants));
+  if (summary.initial_values.count != 0) rows.add("initial", text_of(summary.initial_values));
+  rows.add("named data", text_of(summary.named_data));
+  std::vector<std::string> delegates;
+  for (std::size_t i = 0; i < std::min(summary.delegates.size(), kMostDelegates); ++i) {
+    delegates.push_back(fmt::format("{}  {}", i, text_of(summary.delegates[i])));
+  }
+  if (summary.delegates.size() > kMostDelegates) {
+    delegates.push_back(fmt::format("and {} more; --json shows each", summary.delegates.size() - kMostDelegates));
+  }
+  rows.add("delegates",
+           fmt::format("{}, {} inside", summary.delegates.size(), counted(summary.transposes(), "transpose")));
+  rows.add("", delegates);
+  rows.add("host", counted_host_calls(summary.host_calls(), summary.border_calls()));
+  rows.add("operators", fmt::format("{} kinds, in delegates and on the host", summary.ops.size()));
+  rows.add_bars(summary.ops);
+  return rows.text();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,70 @@
+// Rows, bars and numbers for a person to read.
+#include "report/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "formats/untrusted_text.h"
+
+namespace isthmus {
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string line = harmless(text);
+  std::ranges::replace(line, '\n', '?');
+  return line;
+}
+
+}  // namespace
+
+Counts in_order(const std::map<std::string, std::size_t>& counts) {
+  Counts result(counts.begin(), counts.end());
+  std::ranges::stable_sort(result, std::greater<>(), &Counts::value_type::second);
+  return result;
+}
+
+void Rows::add(std::string_view label, std::string_view text) {
+  const bool is_bold = style_.has_colour && !label.empty();
+  text_ += fmt::format("{}{:<12}{}{}\n", is_bold ? "\033[1m" : "", label, is_bold ? "\033[0m" : "", one_line(text));
+}
+
+void Rows::add(std::string_view label, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) add(&text == &texts.front() ? label : "", text);
+}
+
+void Rows::add_bars(const Counts& counts) {
+  constexpr std::size_t kLongest = 30;
+  std::size_t most = 1;
+  for (const auto& [name, count] : counts) most = std::max(most, count);
+  for (const auto& [name, count] : counts) {
+    std::string bar;
+    for (std::size_t i = 0; i < (count * kLongest + most - 1) / most; ++i) bar += "▆";
+    text_ += fmt::format("  {:>5}  {:<44} {}{}{}\n", count, one_line(name), style_.has_colour ? "\033[36m" : "", bar,
+                         style_.has_colour ? "\033[0m" : "");
+  }
+}
+
+std::string with_separators(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", with_separators(count), noun, count == 1 ? "" : "s");
+}
+
+std::string counted_host_calls(std::uint64_t calls, std::uint64_t border_calls) {
+  const std::string text = counted(calls, "host call");
+  return border_calls == 0 ? text : fmt::format("{}, {} of them at the border", text, border_calls);
+}
+
+}  // namespace isthmus

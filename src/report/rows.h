@@ -1,0 +1,48 @@
+// The form that all summaries for a person have: labels at the left, and bars for what is counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace isthmus {
+
+struct TextStyle {
+  bool has_colour = false;
+};
+
+// How often each of some names occurs: the most frequent first, equally frequent ones by name.
+using Counts = std::vector<std::pair<std::string, std::size_t>>;
+Counts in_order(const std::map<std::string, std::size_t>& counts);
+
+// Names and texts may come from untrusted files: no control character of theirs gets through.
+class Rows {
+ public:
+  explicit Rows(TextStyle style) : style_(style) {}
+
+  // Without a label it continues the row above.
+  void add(std::string_view label, std::string_view text);
+  // The first one with the label, the others below it.
+  void add(std::string_view label, const std::vector<std::string>& texts);
+  // One bar for each.
+  void add_bars(const Counts& counts);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  TextStyle style_;
+  std::string text_;
+};
+
+std::string with_separators(std::uint64_t number);
+std::string human_bytes(std::uint64_t bytes);
+// "1 call", "2 calls".
+std::string counted(std::uint64_t count, std::string_view noun);
+// "7 host calls, 3 of them at the border".
+std::string counted_host_calls(std::uint64_t calls, std::uint64_t border_calls);
+
+}  // namespace isthmus

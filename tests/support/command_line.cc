@@ -1,0 +1,37 @@
+// Calls the binary through the shell.
+#include "support/command_line.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace isthmus::test {
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+void CommandLine::SetUp() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "isthmus-cli-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  folder_ = pattern;
+}
+
+void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
+
+Finished CommandLine::isthmus(const std::string& arguments) const {
+  const std::string command = std::string(ISTHMUS_BINARY) + " " + arguments + " >" + (folder_ / "out").string() +
+                              " 2>" + (folder_ / "err").string();
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
+}
+
+}  // namespace isthmus::test

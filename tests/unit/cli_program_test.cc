@@ -1,0 +1,159 @@
+// run, inspect and bench of program files, as a user meets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/command_line.h"
+#include "support/models.h"
+
+namespace isthmus {
+namespace {
+
+using test::Finished;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kFolder = "tests/models/pte/";
+const std::string kTokens = kFolder + "vit_tokens_xnnpack_fixed.pte";
+const std::string kTokensInput = " --input " + kFolder + "tokens_image.npy";
+const std::string kReverted = kFolder + "vit_tokens_xnnpack_reverted.pte";
+const std::string kForeign = kFolder + "emg_u55tosa_v2_reverted.pte";
+
+class CliProgram : public test::CommandLine {
+ protected:
+  nlohmann::json json(const std::string& arguments) const {
+    const Finished done = isthmus(arguments + " --json");
+    EXPECT_EQ(done.code, 0) << done.err;
+    EXPECT_EQ(done.err, "");
+    return nlohmann::json::parse(done.out, nullptr, false);
+  }
+  std::string outputs() const { return " -o " + (folder_ / "outputs").string(); }
+};
+
+TEST_F(CliProgram, RunGivesTheRecordedBits) {
+  for (const std::string threads : {"", " --threads 1", " --threads 3"}) {
+    const auto done = json("run " + kTokens + kTokensInput + outputs() + threads);
+    EXPECT_EQ(done["delegate_calls"], 1);
+    EXPECT_EQ(done["host_calls"], 0);
+    EXPECT_EQ(done["border_calls"], 0);
+    ASSERT_EQ(done["outputs"].size(), 1u);
+    EXPECT_EQ(done["outputs"][0]["name"], "output_0");
+    EXPECT_EQ(done["outputs"][0]["dtype"], "f32");
+    EXPECT_EQ(done["outputs"][0]["shape"], (nlohmann::json{1, 17, 32}));
+    const Tensor found = test::read_tensor(done["outputs"][0]["file"].get<std::string>());
+    const Tensor expected = test::read_tensor(test::source_dir() / kFolder / "vit_tokens_xnnpack_fixed.out.npy");
+    EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << threads;
+  }
+}
+
+TEST_F(CliProgram, TheContentSaysWhatAFileIs) {
+  const auto copy = [&](const std::string& from, const std::string& name) {
+    std::filesystem::copy_file(from, folder_ / name);
+    return (folder_ / name).string();
+  };
+  EXPECT_EQ(json("inspect " + copy(kTokens, "program.pt2"))["kind"], "pte");
+  EXPECT_EQ(json("inspect " + copy("tests/models/emg_cascade.pt2", "model.pte"))["kind"], "pt2");
+  std::ofstream(folder_ / "text.pte")
+      << "no program at all, but long enough to be one if its name counted for anything";
+  EXPECT_THAT(isthmus("inspect " + (folder_ / "text.pte").string()).err, HasSubstr("not a program file"));
+  std::ofstream(folder_ / "empty.pte");
+  EXPECT_EQ(isthmus("inspect " + (folder_ / "empty.pte").string()).code, 1);
+}
+
+TEST_F(CliProgram, RunNamesWhatIsWrong) {
+  const Finished no_input = isthmus("run " + kTokens + outputs());
+  EXPECT_EQ(no_input.code, 1);
+  EXPECT_THAT(no_input.err, HasSubstr("give every input with --input (f32[1,3,32,32])"));
+  const Finished two = isthmus("run " + kTokens + kTokensInput + kTokensInput + outputs());
+  EXPECT_EQ(two.code, 1);
+  EXPECT_THAT(two.err, HasSubstr("the method has 1 inputs and 2 were given"));
+  const Finished shape = isthmus("run " + kTokens + " --input tests/models/emg_cascade_input_0.npy" + outputs());
+  EXPECT_EQ(shape.code, 1);
+  EXPECT_THAT(shape.err, HasSubstr("[1,8,200] for a tensor of [1,3,32,32]: another rank\n  in input 0"));
+  const Finished method = isthmus("run " + kTokens + kTokensInput + outputs() + " --method backward");
+  EXPECT_EQ(method.code, 1);
+  EXPECT_THAT(method.err, HasSubstr("the program has no method \"backward\", only \"forward\""));
+  const Finished foreign = isthmus("run " + kForeign + outputs());
+  EXPECT_EQ(foreign.code, 1);
+  EXPECT_THAT(foreign.err, HasSubstr("cannot run delegates of \"TOSABackend\""));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "outputs"));
+  EXPECT_EQ(isthmus("run " + kTokens + kTokensInput + outputs() + " --threads 0").code, 2);
+}
+
+TEST_F(CliProgram, ABrokenTransposeIsRefusedInOurWords) {
+  const Finished done = isthmus("run " + kReverted + kTokensInput + outputs());
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.err, HasSubstr("static_transpose"));
+  EXPECT_THAT(done.err, HasSubstr("zero point -6"));
+  EXPECT_THAT(done.err, HasSubstr("zero point -15"));
+  EXPECT_THAT(done.err, HasSubstr(kReverted));
+}
+
+TEST_F(CliProgram, InspectCountsWhatIsInside) {
+  const auto done = json("inspect " + kTokens);
+  EXPECT_EQ(done["kind"], "pte");
+  EXPECT_EQ(done["bytes"], std::filesystem::file_size(kTokens));
+  EXPECT_EQ(done["methods"], (nlohmann::json{"forward"}));
+  EXPECT_EQ(done["inputs"][0],
+            (nlohmann::json{{"name", "input_0"}, {"dtype", "f32"}, {"shape", {1, 3, 32, 32}}, {"is_dynamic", false}}));
+  EXPECT_EQ(done["outputs"][0]["shape"], (nlohmann::json{1, 17, 32}));
+  ASSERT_EQ(done["delegates"].size(), 1u);
+  EXPECT_EQ(done["delegates"][0]["backend"], "XnnpackBackend");
+  EXPECT_EQ(done["delegates"][0]["ops"]["static_transpose"], done["delegates"][0]["transposes"]);
+  EXPECT_EQ(done["delegates"][0]["ops"]["convolution_2d"], 1);
+  EXPECT_EQ(done["ops"]["convolution_2d"], 1);
+  EXPECT_EQ(done["host_calls"], 0);
+  EXPECT_EQ(done["memory_bytes"], 12288 + 2176 + 64);
+  EXPECT_EQ(done["constants"], 2);
+  EXPECT_EQ(done["constant_bytes"], 32 + 544);
+  EXPECT_EQ(done["named_data"], 4);
+}
+
+TEST_F(CliProgram, InspectShowsForeignBackends) {
+  const auto done = json("inspect " + kForeign);
+  ASSERT_EQ(done["delegates"].size(), 2u);
+  EXPECT_EQ(done["delegates"][0]["backend"], "TOSABackend");
+  EXPECT_FALSE(done["delegates"][0].contains("nodes"));
+  EXPECT_EQ(done["host_calls"], 7);
+  EXPECT_EQ(done["border_calls"], 3) << "two inputs are quantized and one output dequantized";
+  EXPECT_EQ(done["ops"]["aten::cat.out"], 1);
+}
+
+TEST_F(CliProgram, InspectForAPerson) {
+  const Finished done = isthmus("inspect " + kForeign);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("7 host calls, 3 of them at the border"));
+  EXPECT_THAT(done.out, HasSubstr("0  TOSABackend  17.2 KiB"));
+  EXPECT_THAT(done.out, Not(HasSubstr("\033")));
+  const Finished graph = isthmus("inspect " + kTokens + " --ir");
+  EXPECT_EQ(graph.code, 1);
+  EXPECT_THAT(graph.err, HasSubstr("has no graph to print"));
+  EXPECT_EQ(isthmus("inspect " + kTokens + " --method backward").code, 1);
+}
+
+TEST_F(CliProgram, BenchMeasures) {
+  const auto done = json("bench " + kTokens + " --seconds 0.01 --threads 2");
+  EXPECT_GE(done["runs"], 1);
+  EXPECT_LE(done["ms"]["min"], done["ms"]["p50"]);
+  EXPECT_LE(done["ms"]["p50"], done["ms"]["p90"]);
+  EXPECT_EQ(done["delegate_calls"], 1);
+  EXPECT_EQ(done["host_calls"], 0);
+  EXPECT_EQ(done["threads"], 2);
+  for (const char* key : {"load_ms", "first_run_ms", "delegate_ms", "host_ms"}) EXPECT_TRUE(done.contains(key)) << key;
+  EXPECT_EQ(isthmus("bench " + kTokens + kTokensInput + " --seconds 0.01").code, 0);
+}
+
+TEST_F(CliProgram, BenchRefusesWhatIsNoProgram) {
+  const Finished model = isthmus("bench tests/models/emg_cascade.pt2");
+  EXPECT_EQ(model.code, 1);
+  EXPECT_THAT(model.err, HasSubstr("is no program file"));
+  EXPECT_EQ(isthmus("bench").code, 2);
+  EXPECT_EQ(isthmus("bench " + kTokens + " --seconds -1").code, 2);
+  EXPECT_EQ(isthmus("bench --help").code, 0);
+}
+
+}  // namespace
+}  // namespace isthmus
