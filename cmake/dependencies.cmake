@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(ZLIB REQUIRED)                # ZLIB::ZLIB
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # OpenSSL::Crypto, for SHA-256
 find_package(fmt REQUIRED)                 # fmt::fmt
 find_package(tl-expected REQUIRED)         # tl::expected
 find_package(nlohmann_json REQUIRED)       # nlohmann_json::nlohmann_json

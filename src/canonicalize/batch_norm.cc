@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "canonicalize/rewrites.h"
-#include "canonicalize/weights.h"
+#include "simplify/weights.h"
 
 namespace isthmus {
 namespace {

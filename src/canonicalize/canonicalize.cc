@@ -6,16 +6,12 @@
 #include "canonicalize/resolve.h"
 #include "canonicalize/rewrites.h"
 #include "ir/verify.h"
+#include "simplify/rewrites.h"
 
 namespace isthmus {
 namespace {
 
 constexpr Rewrite kRewrites[] = {
-    {"drop-identity", "x -> x: permute by identity, full slice, expand to its own shape, cast to its own type",
-     drop_identity},
-    {"fold-constants", "f(constants) -> constant", fold_constants},
-    {"merge-movement", "permute(permute(x)) -> permute(x); reshape(reshape(x)) -> reshape(x); ...", merge_movement},
-    {"merge-clamps", "clamp(clamp(x)) -> clamp(x)", merge_clamps},
     {"matmul-to-linear", "matmul(x, constant) -> linear(x, constant transposed)", matmul_to_linear},
     {"fold-bias", "linear(x) + constant -> linear(x) with a bias", fold_bias},
     {"fold-batch-norm", "batch_norm(conv(x)) -> conv(x) with new weights", fold_batch_norm},
@@ -31,7 +27,9 @@ Expected<Graph> canonicalize(const Graph& graph, Diagnostics& diagnostics, const
   TRY(within(verify(resolved), "resolve-spellings"));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::vector<RewriteTime> spent{{"resolve-spellings", 1, 1, elapsed.count()}};
-  Graph result = TRY(rewrite_to_fixpoint(std::move(resolved), kRewrites, options.skip, spent));
+  std::vector<Rewrite> rewrites(simplifications().begin(), simplifications().end());
+  rewrites.insert(rewrites.end(), std::begin(kRewrites), std::end(kRewrites));
+  Graph result = TRY(rewrite_to_fixpoint(std::move(resolved), rewrites, options.skip, spent));
   if (times != nullptr) *times = std::move(spent);
   return result;
 }

@@ -1,6 +1,6 @@
 // Products with constants are linear layers, and constants added to them are their bias.
 #include "canonicalize/rewrites.h"
-#include "canonicalize/weights.h"
+#include "simplify/weights.h"
 
 namespace isthmus {
 namespace {

@@ -1,14 +1,10 @@
-// The rewrites of canonicalize, by file.
+// The rewrites of canonicalize beside the simplifications, by file.
 #pragma once
 
 #include "ops/rewrite.h"
 
 namespace isthmus {
 
-Replacement drop_identity(const Site& site);
-Replacement merge_movement(const Site& site);
-Replacement merge_clamps(const Site& site);
-Replacement fold_constants(const Site& site);
 Replacement fold_batch_norm(const Site& site);
 Replacement expand_batch_norm(const Site& site);
 Replacement matmul_to_linear(const Site& site);

@@ -55,7 +55,7 @@ Command add_bench(CLI::App& app) {
   add_program_options(*command, options->program);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->footer("Examples:\n  isthmus bench model.pte\n  isthmus bench model.pte --threads 1 --seconds 10 --json");
-  return {command, [options] { return bench(*options); }};
+  return {command, [options] { return fine(bench(*options)); }};
 }
 
 }  // namespace isthmus

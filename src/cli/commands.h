@@ -5,10 +5,18 @@
 #include <functional>
 
 #include "base/expected.h"
+#include "cli/app.h"
 
 namespace isthmus {
 
-using Action = std::function<Expected<void>()>;
+// The exit code.
+using Action = std::function<Expected<ExitCode>()>;
+
+// For commands that either do their work or fail.
+inline Expected<ExitCode> fine(Expected<void> done) {
+  if (!done) return tl::unexpected<Error>(std::move(done).error());
+  return kExitFine;
+}
 
 // Each adds its command to the app and returns what runs it after parsing.
 struct Command {
@@ -17,6 +25,8 @@ struct Command {
 };
 
 Command add_bench(CLI::App& app);
+Command add_check(CLI::App& app);
+Command add_compile(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_targets(CLI::App& app);

@@ -87,7 +87,7 @@ Command add_inspect(CLI::App& app) {
   command->footer(
       "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pte --json\n"
       "  isthmus inspect model.pt2 --ir --to canonicalize");
-  return {command, [options] { return inspect(*options); }};
+  return {command, [options] { return fine(inspect(*options)); }};
 }
 
 }  // namespace isthmus

@@ -91,7 +91,7 @@ Command add_run(CLI::App& app) {
   command->footer(
       "Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out\n"
       "  isthmus run model.pte --input image.npy -o out --threads 2");
-  return {command, [options] { return run_file(*options); }};
+  return {command, [options] { return fine(run_file(*options)); }};
 }
 
 }  // namespace isthmus

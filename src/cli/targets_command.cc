@@ -15,9 +15,9 @@ Command add_targets(CLI::App& app) {
   command->add_flag("--ops", *wants_ops, "print the op table: ops, what they do to numbers, names")->required();
   command->add_flag("--json", *wants_json, "one JSON object on standard output");
   command->footer("Example:\n  isthmus targets --ops");
-  return {command, [wants_ops, wants_json]() -> Expected<void> {
+  return {command, [wants_json]() -> Expected<ExitCode> {
             fmt::print("{}", *wants_json ? op_table_json() : op_table_text());
-            return {};
+            return kExitFine;
           }};
 }
 

@@ -397,4 +397,35 @@ std::string Exprs::text(Dim dim) const {
   return dim.is_fixed() ? std::to_string(dim.value()) : expr_texts_[dim.expr().index];
 }
 
+Dim Exprs::import(const Exprs& from, Dim dim, const SymbolValues& numbers) {
+  if (dim.is_fixed()) return dim;
+  const auto atom_here = [&](const Atom& atom) -> Dim {
+    const auto argument = [&](std::size_t i) { return import(from, atom.arguments[i], numbers); };
+    switch (atom.kind) {
+      case AtomKind::kSymbol: {
+        const auto number = numbers.find(atom.name);
+        return number != numbers.end() ? Dim(number->second) : symbol(atom.name);
+      }
+      case AtomKind::kFloorDiv:
+        return floor_divide(argument(0), argument(1));
+      case AtomKind::kMax:
+      case AtomKind::kMin: {
+        Dim result = argument(0);
+        for (std::size_t i = 1; i < atom.arguments.size(); ++i) result = extremum(atom.kind, result, argument(i));
+        return result;
+      }
+      case AtomKind::kOpaque:
+        return opaque(atom.name, atom.hint);
+    }
+    return Dim(0);
+  };
+  Dim sum = 0;
+  for (const Term& term : from.polynomial(dim)) {
+    Dim product = term.coefficient;
+    for (const std::uint32_t atom : term.atoms) product = multiply(product, atom_here(from.atoms_[atom]));
+    sum = add(sum, product);
+  }
+  return sum;
+}
+
 }  // namespace isthmus

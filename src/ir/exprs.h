@@ -69,6 +69,10 @@ class Exprs {
   // The names of the symbols in it, sorted, each once.
   std::vector<std::string> symbols_in(Dim dim) const;
 
+  // An expression of another table as one of this table, with these symbols replaced by numbers. The others must be
+  // declared here.
+  Dim import(const Exprs& from, Dim dim, const SymbolValues& numbers);
+
   // "4*s0+floordiv(s0+1,2)": the normal form, without spaces; `parse` reads it back.
   std::string text(Dim dim) const;
   Expected<Dim> parse(std::string_view text);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ops/table.h"
+#include "report/compile.h"
 #include "report/bench.h"
 #include "report/inspect.h"
 #include "report/op_table.h"
@@ -188,6 +189,50 @@ std::string op_table_json() {
     }
   }
   return dump({{"ops", std::move(ops)}, {"compounds", std::move(compounds)}});
+}
+
+std::string to_json(const CompileSummary& summary) {
+  Json host = Json::array();
+  for (const CompileSummary::HostNode& node : summary.host) {
+    host.push_back({{"node", node.node},
+                    {"op", node.op},
+                    {"code", node.code},
+                    {"reason", node.reason},
+                    {"origin", node.origin},
+                    {"module", node.module},
+                    {"hint", node.hint}});
+  }
+  Json warnings = Json::array();
+  for (const Diagnostic& entry : summary.warnings) {
+    warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
+  }
+  Json seconds = Json::object();
+  for (const StageTime& time : summary.times) seconds[time.stage] = time.seconds;
+  Json json{{"model", summary.model},
+            {"target", summary.target},
+            {"nodes", summary.nodes},
+            {"delegates", summary.delegates},
+            {"delegated_nodes", summary.delegated_nodes},
+            {"host", host},
+            {"borders", Json::array()},
+            {"unproven", Json::array()},
+            {"warnings", warnings},
+            {"seconds", seconds}};
+  if (summary.file) {
+    const CompileSummary::File& file = *summary.file;
+    Json transposes = Json::array();
+    for (const CompileSummary::Transpose& row : file.transposes) {
+      transposes.push_back({{"value", row.value}, {"from", row.from}, {"to", row.to}, {"bytes", row.bytes}});
+    }
+    json["output"] = file.path;
+    json["bytes"] = file.bytes;
+    json["memory_bytes"] = file.memory_bytes;
+    json["least_memory_bytes"] = file.least_memory_bytes;
+    json["delegate_nodes"] = file.device_nodes;
+    json["transposes"] = transposes;
+    json["peak_rss_bytes"] = file.peak_rss_bytes;
+  }
+  return dump(json);
 }
 
 }  // namespace isthmus

@@ -1,7 +1,7 @@
 // Computes what is known before the model runs.
 #include <algorithm>
 
-#include "canonicalize/rewrites.h"
+#include "simplify/rewrites.h"
 #include "exec/interpreter.h"
 
 namespace isthmus {

@@ -1,5 +1,5 @@
 // Doubles from constants and constants from doubles.
-#include "canonicalize/weights.h"
+#include "simplify/weights.h"
 
 #include <cstring>
 

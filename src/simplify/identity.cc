@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "canonicalize/rewrites.h"
+#include "simplify/rewrites.h"
 
 namespace isthmus {
 namespace {

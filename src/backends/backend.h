@@ -1,0 +1,55 @@
+// What a device needs: stated once per device, in its description.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backends/layout.h"
+#include "base/bytes.h"
+#include "base/expected.h"
+#include "base/reason.h"
+#include "formats/pte.h"
+#include "ops/rewrite.h"
+
+namespace isthmus {
+
+// What a delegate takes: a value of the graph, or a constant of the program that only this delegate reads.
+struct DelegateInput {
+  std::optional<ValueId> value;
+  std::vector<std::int64_t> sizes;  // of the constant
+  Blob bytes;
+};
+
+// A segment as the device's bytes.
+struct LoweredSegment {
+  pte::Delegate delegate;
+  std::vector<DelegateInput> inputs;     // in the order of the call
+  std::vector<ValueId> outputs;          // behind the inputs
+  std::vector<pte::NamedData> named_data;
+  std::size_t device_nodes = 0;
+  std::vector<Conversion> conversions;   // the changes of order that the device makes
+};
+
+struct BackendDesc {
+  std::string_view name;
+  std::string_view what;  // one line for people
+
+  // What each composite becomes.
+  std::span<const Rewrite> legalize;
+
+  // Why a node cannot run on the device, decided on the form that it would have there; nothing where it can.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);
+
+  // The device's bytes of a segment whose nodes it can all run. Built by the device's runtime before it is returned,
+  // where this machine has it: an error names the node.
+  Expected<LoweredSegment> (*lower)(const Graph& graph, const Segment& segment);
+};
+
+// Every target by its name on the command line, sorted.
+std::span<const BackendDesc* const> backends();
+// Null if there is none of this name.
+const BackendDesc* find_backend(std::string_view name);
+
+}  // namespace isthmus

@@ -1,0 +1,22 @@
+// Where each node of a graph runs.
+#pragma once
+
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "backends/layout.h"
+#include "base/reason.h"
+#include "ir/graph.h"
+
+namespace isthmus {
+
+struct Partitioning {
+  // By node: the segment that it belongs to, or why it stays on the host.
+  std::vector<std::variant<std::size_t, Reason>> place;
+  std::vector<Segment> segments;  // in the order in which they run
+  // What runs, in order: whole segments by number, and single nodes of the host.
+  std::vector<std::variant<std::size_t, NodeId>> schedule;
+};
+
+}  // namespace isthmus

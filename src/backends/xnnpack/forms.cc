@@ -1,0 +1,61 @@
+// The table of forms, and what every form asks of its values.
+#include "backends/xnnpack/forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "backends/xnnpack/form_families.h"
+#include "ops/table.h"
+
+namespace isthmus::xnnpack {
+namespace {
+
+constexpr std::size_t kMostRank = 6;
+
+std::optional<Reason> refuse_value(const Graph& graph, ValueId id) {
+  const TensorType& type = graph.type(id);
+  const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
+  if (type.dtype != DType::kF32) return Reason{ReasonCode::kDType, named()};
+  if (type.rank() > kMostRank) return Reason{ReasonCode::kRank, named()};
+  for (const Dim dim : type.shape) {
+    const Bounds bounds = graph.exprs().bounds(dim);
+    if (!bounds.max || *bounds.max > std::numeric_limits<std::int32_t>::max()) {
+      return Reason{ReasonCode::kDynamicShape, named() + ", a size without an upper bound"};
+    }
+    if (*bounds.max <= 0) return Reason{ReasonCode::kEmpty, named()};
+  }
+  return std::nullopt;
+}
+
+std::array<const FormRow*, kOpCount> rows_by_op() {
+  std::array<const FormRow*, kOpCount> rows{};
+  for (const auto family : {elementwise_forms(), movement_forms(), product_forms(), pool_forms()}) {
+    for (const FormRow& row : family) rows[static_cast<std::size_t>(row.op)] = &row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+const FormRow* find_form(Op op) {
+  static const auto kRows = rows_by_op();
+  return kRows[static_cast<std::size_t>(op)];
+}
+
+std::optional<Reason> refusal(const Graph& graph, const Node& node) {
+  if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
+    return Reason{ReasonCode::kForeignOp, foreign->target};
+  }
+  if (auto reason = refuse_value(graph, node.outputs[0])) return reason;
+  for (const ValueId input : node.inputs) {
+    if (auto reason = refuse_value(graph, input)) return reason;
+  }
+  const FormRow* form = find_form(node.op);
+  if (form == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(node.op))};
+  return form->refusal == nullptr ? std::nullopt : form->refusal(graph, node);
+}
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,31 @@
+// What a legalized node is in the delegate: one row an op. Nothing else here knows which ops the delegate has.
+#pragma once
+
+#include <optional>
+
+#include "backends/layout.h"
+#include "base/reason.h"
+#include "ir/graph.h"
+
+namespace isthmus::xnnpack {
+
+class Lowering;
+
+struct FormRow {
+  Op op;
+  // What the form asks of the order of its values.
+  OrderDemand (*order)(const Graph& graph, const Node& node);
+  // Why this node has no such form, besides what all nodes are asked; null: nothing more is asked.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);
+  // Appends the delegate's node.
+  void (*lower)(Lowering& lowering, const Node& node);
+  bool has_bounds = false;  // a following clamp may become the node's bounds
+};
+
+// Null where the delegate has no node kind for the op.
+const FormRow* find_form(Op op);
+
+// Why the node cannot run in the delegate; nothing where it can.
+std::optional<Reason> refusal(const Graph& graph, const Node& node);
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,38 @@
+// The table of what composites become in the delegate.
+#include "backends/xnnpack/legalize.h"
+
+#include "backends/xnnpack/desc.h"
+#include "simplify/weights.h"
+
+namespace isthmus::xnnpack {
+
+std::span<const Rewrite> legalizations() {
+  static constexpr Rewrite kRewrites[] = {
+      {"attention", "attention -> product, softmax, product", attention_to_products},
+      {"layer-norm", "layer_norm -> means over the last axis", layer_norm_to_means},
+      {"group-norm", "group_norm -> means over the image, then over the channels of a group", group_norm_to_means},
+      {"variance", "variance -> mean of squared differences", variance_to_means},
+      {"sum", "sum -> mean, times its count", sum_to_mean},
+      {"mean", "mean -> mean over an image, or a linear layer of equal weights over the last axis", mean_forms},
+      {"linear-of-computed", "linear with a computed weight -> matmul", linear_to_matmul},
+      {"activations", "silu, hardsigmoid, ... -> what they are made of", activation_forms},
+      {"absorb-expand", "x + expand(y) -> x + y", absorb_expand},
+      {"expand", "expand -> x * ones, x + zeros of the size", expand_by_ones},
+      {"split-cat", "cat of more than five -> cats of five", split_cat},
+      {"same-ranks", "x + y of two ranks -> x + reshape(y)", same_ranks},
+  };
+  return kRewrites;
+}
+
+bool is_float(const Site& site) { return site.result().dtype == DType::kF32; }
+
+ValueId number(Emitter& emitter, double value, std::size_t rank) {
+  return constant_of(emitter, {value}, DType::kF32, std::vector<std::int64_t>(rank, 1));
+}
+
+Expected<ValueId> with_number(Emitter& emitter, Op op, ValueId x, double value) {
+  const std::size_t rank = emitter.shape(x).size();
+  return emitter.binary(op, x, number(emitter, value, rank));
+}
+
+}  // namespace isthmus::xnnpack

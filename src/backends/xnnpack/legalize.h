@@ -1,0 +1,39 @@
+// The rewrites that express composites by what the delegate has, a file per family, and what several of them need.
+#pragma once
+
+#include "ops/rewrite.h"
+
+namespace isthmus::xnnpack {
+
+// Ranks, expanding, joining.
+Replacement same_ranks(const Site& site);
+Replacement absorb_expand(const Site& site);
+Replacement expand_by_ones(const Site& site);
+Replacement split_cat(const Site& site);
+
+// Sums and norms.
+Replacement mean_forms(const Site& site);
+Replacement sum_to_mean(const Site& site);
+Replacement variance_to_means(const Site& site);
+Replacement layer_norm_to_means(const Site& site);
+Replacement group_norm_to_means(const Site& site);
+
+// Products.
+Replacement attention_to_products(const Site& site);
+Replacement linear_to_matmul(const Site& site);
+
+// Functions of one number.
+Replacement activation_forms(const Site& site);
+
+// Whether the result is of the type in which the delegate computes.
+bool is_float(const Site& site);
+// A constant number that broadcasts against any tensor of the rank.
+ValueId number(Emitter& emitter, double value, std::size_t rank);
+// x op number
+Expected<ValueId> with_number(Emitter& emitter, Op op, ValueId x, double value);
+// The sum over the last axis, times a factor, plus a number; the axis stays with size one. Its size must be fixed.
+Expected<ValueId> sum_last(Emitter& emitter, ValueId x, double factor, double plus = 0);
+// The mean over axes whose sizes are fixed; they stay with size one.
+Expected<ValueId> mean_keeping(Emitter& emitter, ValueId x, const Ints& axes);
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,250 @@
+// Walks a segment and builds the delegate's graph from the rows of the table of forms.
+#include "backends/xnnpack/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/builder.h"
+#include "backends/xnnpack/desc.h"
+#include "backends/xnnpack/forms.h"
+#include "base/sha256.h"
+#include "ir/literals.h"
+
+namespace isthmus::xnnpack {
+namespace {
+
+// The constant with its axes in another order, as bytes.
+Blob stored_bytes(const TensorView& data, const Order& order) {
+  TensorView turned = data;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    turned.sizes[i] = data.sizes[order[i]];
+    turned.strides[i] = data.strides[order[i]];
+  }
+  return contiguous_bytes(turned);
+}
+
+std::string place_of(const Graph& graph, const Node& node) {
+  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
+                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+}
+
+}  // namespace
+
+Lowering::Lowering(const Graph& graph, const Segment& segment, const Layout& layout)
+    : graph_(graph), segment_(segment), layout_(layout) {
+  target_.constants.emplace_back();
+}
+
+std::uint32_t Lowering::place(const Order& order, std::int64_t axis) {
+  return static_cast<std::uint32_t>(std::ranges::find(order, static_cast<std::uint8_t>(axis)) - order.begin());
+}
+
+std::vector<std::uint32_t> Lowering::dims_or(ValueId id, const Order& order, std::uint32_t symbolic) const {
+  std::vector<std::uint32_t> result;
+  for (const std::uint8_t axis : order) {
+    const Dim dim = graph_.type(id).shape[axis];
+    result.push_back(dim.is_fixed() ? static_cast<std::uint32_t>(dim.value()) : symbolic);
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> Lowering::dims(ValueId id, const Order& order) const {
+  std::vector<std::uint32_t> result;
+  for (const std::uint8_t axis : order) {
+    // `refusal` lets no size pass that has no bound.
+    result.push_back(static_cast<std::uint32_t>(graph_.exprs().bounds(graph_.type(id).shape[axis]).max.value()));
+  }
+  return result;
+}
+
+const Order& Lowering::result_order() const { return layout_.orders[graph_[segment_.nodes[at_]].outputs[0].index]; }
+
+std::uint32_t Lowering::add_value(std::vector<std::uint32_t> dims) {
+  xnn::Value value;
+  value.dims = std::move(dims);
+  target_.values.push_back(std::move(value));
+  return static_cast<std::uint32_t>(target_.values.size() - 1);
+}
+
+std::uint32_t Lowering::add_constant_input(ValueId id, const Order& order) {
+  const std::uint32_t value = add_value(dims(id, order));
+  target_.values[value].role = xnn::Role::kInput;
+  external_inputs_.push_back(value);
+  const std::vector<std::uint32_t>& sizes = target_.values[value].dims;
+  lowered_.inputs.push_back({std::nullopt, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
+                             stored_bytes(*graph_.constant(id)->data, order)});
+  return value;
+}
+
+std::uint32_t Lowering::in_order(ValueId id, const Order& order) {
+  const Key key{id.index, order};
+  if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
+  if (graph_.constant(id) != nullptr) return ids_[key] = add_constant_input(id, order);
+  const Order& from = layout_.orders[id.index];
+  const std::uint32_t source = ids_.at({id.index, from});
+  const std::uint32_t result = add_value(dims(id, order));
+  const auto conversion = std::ranges::find_if(
+      layout_.conversions, [&](const Conversion& row) { return row.value == id && row.to == order; });
+  CHECK(conversion != layout_.conversions.end(), "a change of order that the layout does not list");
+  xnn::Node node;
+  node.inputs = {source};
+  node.outputs = {result};
+  if (conversion->moves_data) {
+    xnn::TransposeFields fields;
+    for (const std::uint8_t axis : order) fields.order.push_back(place(from, axis));
+    node.kind = xnn::NodeKind::kTranspose;
+    node.fields = std::move(fields);
+  } else {
+    node.kind = xnn::NodeKind::kReshape;
+    node.fields = xnn::ReshapeFields{dims_or(id, order, 0)};
+  }
+  append(std::move(node));
+  return ids_[key] = result;
+}
+
+std::uint32_t Lowering::input(std::size_t i) {
+  return in_order(graph_[segment_.nodes[at_]].inputs[i], layout_.reads[at_][i]);
+}
+
+std::uint32_t Lowering::result() {
+  // A fused clamp makes the result in the node's stead.
+  const std::size_t maker = fused_clamp_[at_].value_or(at_);
+  const ValueId id = graph_[segment_.nodes[maker]].outputs[0];
+  const std::uint32_t value = add_value(dims(id, layout_.orders[id.index]));
+  ids_[{id.index, layout_.orders[id.index]}] = value;
+  return value;
+}
+
+void Lowering::forward(std::uint32_t id) {
+  const ValueId result = graph_[segment_.nodes[at_]].outputs[0];
+  ids_[{result.index, result_order()}] = id;
+}
+
+std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<std::uint32_t> dims) {
+  const ValueId id = graph_[segment_.nodes[at_]].inputs[i];
+  const Blob bytes = stored_bytes(*graph_.constant(id)->data, order);
+  const std::string key = sha256_hex(bytes.bytes());
+  auto [found, is_new] = constants_.try_emplace(key, static_cast<std::uint32_t>(target_.constants.size()));
+  if (is_new) {
+    target_.constants.push_back({key, bytes.size(), {}});
+    lowered_.named_data.push_back({key, bytes});
+  }
+  const std::uint32_t value = add_value(std::move(dims));
+  target_.values[value].data = found->second;
+  return value;
+}
+
+void Lowering::append(xnn::Node node) {
+  node.debug_handle = static_cast<std::uint32_t>(at_);
+  target_.nodes.push_back(std::move(node));
+}
+
+// A clamp that alone reads the result of a node with bounds, in the order in which it was made.
+void Lowering::find_fusions() {
+  fused_clamp_.resize(segment_.nodes.size());
+  is_fused_.resize(segment_.nodes.size(), false);
+  std::map<ValueId, std::size_t> makers;
+  std::map<ValueId, std::size_t> readers;
+  for (std::size_t i = 0; i < segment_.nodes.size(); ++i) {
+    makers[graph_[segment_.nodes[i]].outputs[0]] = i;
+    for (const ValueId input : graph_[segment_.nodes[i]].inputs) ++readers[input];
+  }
+  for (const ValueId output : segment_.outputs) ++readers[output];
+  for (std::size_t i = 0; i < segment_.nodes.size(); ++i) {
+    const Node& node = graph_[segment_.nodes[i]];
+    if (node.op != Op::kClamp) continue;
+    const auto maker = makers.find(node.inputs[0]);
+    if (maker == makers.end() || readers[node.inputs[0]] != 1 || layout_.reads[i][0] != layout_.orders[node.inputs[0].index] ||
+        !find_form(graph_[segment_.nodes[maker->second]].op)->has_bounds) {
+      continue;
+    }
+    fused_clamp_[maker->second] = i;
+    is_fused_[i] = true;
+  }
+}
+
+Expected<void> Lowering::lower_node(std::size_t position) {
+  if (is_fused_[position]) return {};
+  at_ = position;
+  const Node& node = graph_[segment_.nodes[position]];
+  for (const ValueId input : node.inputs) {
+    const Constant* constant = graph_.constant(input);
+    if (constant != nullptr && !constant->data) {
+      return within(Expected<void>(bad_input(fmt::format("constant %{} has no data", graph_[input].name))),
+                    place_of(graph_, node));
+    }
+  }
+  find_form(node.op)->lower(*this, node);
+  if (fused_clamp_[position]) {
+    const auto& clamp = std::get<ClampAttrs>(graph_[segment_.nodes[*fused_clamp_[position]]].attrs);
+    target_.nodes.back().bounds = xnn::Bounds{static_cast<float>(clamp.min), static_cast<float>(clamp.max)};
+  }
+  return {};
+}
+
+// Every output has a value of its own that is no input: where it has not, it is copied.
+Expected<void> Lowering::add_outputs() {
+  std::set<std::uint32_t> taken(external_inputs_.begin(), external_inputs_.end());
+  for (const ValueId id : segment_.outputs) {
+    const Order order = row_major(graph_.type(id).rank());
+    std::uint32_t value = in_order(id, order);
+    if (!taken.insert(value).second) {
+      const std::uint32_t copy = add_value(dims(id, order));
+      xnn::Node node;
+      node.kind = xnn::NodeKind::kCopy;
+      node.inputs = {value};
+      node.outputs = {copy};
+      append(std::move(node));
+      value = copy;
+    }
+    target_.values[value].role = xnn::Role::kOutput;
+    // Where axes of size one were dropped or moved, the bytes are the same and the caller's shape counts.
+    target_.values[value].dims = dims(id, order);
+    external_outputs_.push_back(value);
+    lowered_.outputs.push_back(id);
+  }
+  return {};
+}
+
+void Lowering::number_externals() {
+  std::uint32_t next = 0;
+  for (const std::uint32_t value : external_inputs_) target_.values[value].external_id = next++;
+  for (const std::uint32_t value : external_outputs_) target_.values[value].external_id = next++;
+  target_.external_count = next;
+}
+
+Expected<LoweredSegment> Lowering::run() {
+  for (const ValueId id : segment_.inputs) {
+    const Order order = row_major(graph_.type(id).rank());
+    const std::uint32_t value = add_value(dims(id, order));
+    target_.values[value].role = xnn::Role::kInput;
+    ids_[{id.index, order}] = value;
+    external_inputs_.push_back(value);
+    lowered_.inputs.push_back({id, {}, {}});
+  }
+  find_fusions();
+  for (std::size_t i = 0; i < segment_.nodes.size(); ++i) TRY(lower_node(i));
+  TRY(add_outputs());
+  number_externals();
+  lowered_.device_nodes = target_.nodes.size();
+  lowered_.conversions = layout_.conversions;
+  const auto named_data = [&](const std::string& key) -> std::optional<Blob> {
+    const auto found = std::ranges::find(lowered_.named_data, key, &pte::NamedData::key);
+    return found == lowered_.named_data.end() ? std::nullopt : std::optional(found->bytes);
+  };
+  TRY(within(build(target_, named_data), [&] {
+    return fmt::format("the delegate whose first node is {}", place_of(graph_, graph_[segment_.nodes[0]]));
+  }));
+  lowered_.delegate = {"XnnpackBackend", Blob::owning(TRY(xnn::write_blob(target_))), {}};
+  return std::move(lowered_);
+}
+
+Expected<LoweredSegment> lower(const Graph& graph, const Segment& segment) {
+  std::vector<OrderDemand> demands;
+  for (const NodeId id : segment.nodes) demands.push_back(find_form(graph[id].op)->order(graph, graph[id]));
+  const Layout layout = choose_layout(graph, segment, demands);
+  return Lowering(graph, segment, layout).run();
+}
+
+}  // namespace isthmus::xnnpack

@@ -1,0 +1,166 @@
+// isthmus check, isthmus compile
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <thread>
+
+#include "backends/xnnpack/thread_pool.h"
+#include "cli/commands.h"
+#include "cli/open_model.h"
+#include "cli/terminal.h"
+#include "ir/text.h"
+#include "pipeline.h"
+#include "report/compile.h"
+
+namespace isthmus {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string target;
+  std::string output;
+  std::string stage;
+  std::vector<std::string> shapes;
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> most_batch;
+  std::optional<std::size_t> most_delegates;
+  std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  bool is_float = false;
+  bool wants_json = false;
+  bool is_quiet = false;
+  bool is_verbose = false;
+};
+
+// "x=1,3,224,224"
+Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const auto refuse = [&] { return bad_input(fmt::format("--shape {}: expected NAME=1,3,224,224", text)); };
+  if (equals == std::string::npos || equals == 0) return refuse();
+  std::pair<std::string, std::vector<std::int64_t>> shape{text.substr(0, equals), {}};
+  const char* at = text.data() + equals + 1;
+  const char* end = text.data() + text.size();
+  while (at != end) {
+    std::int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 1 || (next != end && *next != ',')) return refuse();
+    shape.second.push_back(size);
+    at = next == end ? next : next + 1;
+  }
+  return shape;
+}
+
+Expected<PrepareOptions> prepare_options(const Options& options) {
+  PrepareOptions result;
+  result.backend = find_backend(options.target);
+  result.shapes.batch = options.batch;
+  result.shapes.most_batch = options.most_batch;
+  for (const std::string& text : options.shapes) {
+    auto shape = TRY(read_shape(text));
+    result.shapes.inputs.insert(std::move(shape));
+  }
+  return result;
+}
+
+ExitCode verdict(const Options& options, const CompileSummary& summary) {
+  const bool is_too_many = options.most_delegates && summary.delegates > *options.most_delegates;
+  return is_too_many ? kExitTooManyDelegates : kExitFine;
+}
+
+// The graph after the stage at which the user wants to stop.
+Expected<void> print_stage(const Options& options, const PrepareOptions& wanted, const Graph& loaded) {
+  Diagnostics diagnostics;
+  std::vector<StageTime> times;
+  std::vector<RewriteTime> rewrites;
+  if (options.stage == "load") {
+    fmt::print("{}", print(loaded));
+  } else if (options.stage == "canonicalize") {
+    fmt::print("{}", print(TRY(canonical_graph(loaded, wanted, diagnostics, times, rewrites))));
+  } else {
+    fmt::print("{}", print(TRY(prepare(loaded, wanted, diagnostics)).graph));
+  }
+  print_diagnostics(diagnostics);
+  return {};
+}
+
+Expected<ExitCode> check(const Options& options) {
+  Diagnostics diagnostics;
+  const OpenModel opened = TRY(open_model(options.file, diagnostics));
+  const PrepareOptions wanted = TRY(prepare_options(options));
+  if (!options.stage.empty()) {
+    TRY(within(print_stage(options, wanted, opened.model.graph), options.file));
+    return kExitFine;
+  }
+  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.file));
+  const CompileSummary summary = summarize(options.file, *wanted.backend, prepared, diagnostics);
+  if (!options.wants_json && !options.is_quiet) print_diagnostics(diagnostics);
+  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
+  return verdict(options, summary);
+}
+
+Expected<ExitCode> compile_file(const Options& options) {
+  if (!options.stage.empty()) return check(options);
+  if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
+  Diagnostics diagnostics;
+  const OpenModel opened = TRY(open_model(options.file, diagnostics));
+  const PrepareOptions wanted = TRY(prepare_options(options));
+  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.file));
+  CompileSummary summary = summarize(options.file, *wanted.backend, prepared, diagnostics);
+  if (verdict(options, summary) == kExitFine) {
+    const xnnpack::ThreadPool threads(options.threads);
+    const Compiled compiled =
+        TRY(within(compile(prepared, *wanted.backend, opened.model.examples, threads.get()), options.file));
+    TRY(write_file(options.output, compiled.bytes));
+    add_file(summary, options.output, prepared, compiled);
+  }
+  if (!options.wants_json && !options.is_quiet) print_diagnostics(diagnostics);
+  if (options.wants_json || !options.is_quiet) {
+    fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
+  }
+  return verdict(options, summary);
+}
+
+void add_common(CLI::App& command, Options& options) {
+  std::vector<std::string> targets;
+  for (const BackendDesc* backend : backends()) targets.emplace_back(backend->name);
+  command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
+  command.add_option("--target", options.target, "where it is to run")->required()->check(CLI::IsMember(targets));
+  command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
+  command.add_option("--max-batch", options.most_batch, "the largest first size of the inputs")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
+  command.add_option("--to", options.stage, "stop after this stage and print the graph")
+      ->check(CLI::IsMember({"load", "canonicalize", "legalize"}));
+  command.add_flag("--json", options.wants_json, "one JSON object on standard output");
+  command.add_flag("-q,--quiet", options.is_quiet, "say nothing but errors");
+  command.add_flag("-v,--verbose", options.is_verbose, "also the times of the stages and what is transposed");
+}
+
+}  // namespace
+
+Command add_check(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("check", "One delegate or not, and why. Needs no data and writes nothing.");
+  const auto options = std::make_shared<Options>();
+  add_common(*command, *options);
+  command->footer(
+      "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
+      "  isthmus check model.pt2 --target xnnpack --max-delegates 1");
+  return {command, [options] { return check(*options); }};
+}
+
+Command add_compile(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("compile", "Writes the program file (.pte) that the ExecuTorch runtime loads.");
+  const auto options = std::make_shared<Options>();
+  add_common(*command, *options);
+  command->add_flag("--float", options->is_float, "keep all numbers in float")->required();
+  command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
+  command->add_option("--threads", options->threads, "for the trial run of the finished file; all cores by default")
+      ->check(CLI::Range(1, 1024));
+  command->footer(
+      "Examples:\n  isthmus compile model.pt2 --target xnnpack --float -o model.pte\n"
+      "  isthmus compile model.pt2 --target xnnpack --float --max-batch 8 -o model.pte");
+  return {command, [options] { return compile_file(*options); }};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,18 @@
+// Runs the target's rewrites.
+#include "legalize/legalize.h"
+
+#include "simplify/rewrites.h"
+
+namespace isthmus {
+
+Expected<Graph> legalize(Graph graph, const BackendDesc& backend, const LegalizeOptions& options,
+                         std::vector<RewriteTime>* times) {
+  std::vector<Rewrite> rewrites(simplifications().begin(), simplifications().end());
+  rewrites.insert(rewrites.end(), backend.legalize.begin(), backend.legalize.end());
+  std::vector<RewriteTime> spent;
+  Graph result = TRY(rewrite_to_fixpoint(std::move(graph), rewrites, options.skip, spent));
+  if (times != nullptr) times->insert(times->end(), spent.begin(), spent.end());
+  return result;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,142 @@
+// Builds the program in the order of the schedule.
+#include "lower/lower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/literals.h"
+#include "lower/host_ops.h"
+#include "lower/program_values.h"
+
+namespace isthmus {
+namespace {
+
+std::string place_of(const Graph& graph, const Node& node) {
+  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
+                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+}
+
+// How the frontend's container of inputs or outputs is spelled: one leaf, or a tuple of leaves.
+std::string container_text(std::size_t leaves) {
+  const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
+  if (leaves == 1) return "[1, " + leaf + "]";
+  std::string children;
+  for (std::size_t i = 0; i < leaves; ++i) children += (i == 0 ? "" : ", ") + leaf;
+  return fmt::format(R"([1, {{"type": "builtins.tuple", "context": "null", "children_spec": [{}]}}])", children);
+}
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend)
+      : graph_(graph), partitioning_(partitioning), backend_(backend), values_(graph, lowered_.program) {
+    lowered_.program.plans.emplace_back();
+    lowered_.program.constants.emplace_back();
+    lowered_.program.initial_values.emplace_back();
+    plan().name = "forward";
+    plan().chains.emplace_back();
+  }
+
+  Expected<LoweredProgram> run() {
+    for (const ValueId input : graph_.inputs()) plan().inputs.push_back(TRY(values_.tensor(input)));
+    for (const auto& step : partitioning_.schedule) {
+      if (const auto* segment = std::get_if<std::size_t>(&step)) {
+        TRY(add_segment(partitioning_.segments[*segment]));
+      } else {
+        TRY(add_host_call(std::get<NodeId>(step)));
+      }
+    }
+    for (const Output& output : graph_.outputs()) TRY(add_output(output));
+    plan().container_inputs = container_text(plan().inputs.size());
+    plan().container_outputs = container_text(plan().outputs.size());
+    return std::move(lowered_);
+  }
+
+ private:
+  pte::Plan& plan() { return lowered_.program.plans[0]; }
+  std::vector<pte::Instruction>& instructions() { return plan().chains[0].instructions; }
+
+  Expected<void> add_segment(const Segment& segment) {
+    LoweredSegment lowered = TRY(backend_.lower(graph_, segment));
+    pte::DelegateCall call{static_cast<std::uint32_t>(plan().delegates.size()), {}};
+    for (const DelegateInput& input : lowered.inputs) {
+      call.args.push_back(input.value ? TRY(values_.tensor(*input.value))
+                                      : values_.constant(DType::kF32, input.sizes, input.bytes));
+    }
+    for (const ValueId output : lowered.outputs) call.args.push_back(TRY(values_.tensor(output)));
+    instructions().emplace_back(std::move(call));
+    for (pte::NamedData& data : lowered.named_data) {
+      if (named_.insert(data.key).second) lowered_.program.named_data.push_back(std::move(data));
+    }
+    lowered_.delegates.push_back({segment.nodes.size(), lowered.device_nodes, lowered.delegate.blob.size(),
+                                  std::move(lowered.conversions)});
+    plan().delegates.push_back(std::move(lowered.delegate));
+    return {};
+  }
+
+  Expected<void> add_host_call(NodeId id) {
+    const Node& node = graph_[id];
+    const HostOp* host = find_host_op(node.op);
+    const auto place = [&] { return place_of(graph_, node); };
+    if (host == nullptr) {
+      const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
+      return within(
+          Expected<void>(fail(ErrorKind::kUnsupported,
+                              fmt::format("it cannot run on {}: {} [{}]; and ExecuTorch has no host kernel for it; {}",
+                                          backend_.name, text_of(reason), code_text(reason.code), hint(reason.code)))),
+          place);
+    }
+    pte::KernelCall call{operator_index(*host), {}};
+    TRY(within(host->write(values_, node, call.args), place));
+    const pte::ValueIndex out = TRY(values_.tensor(node.outputs[0]));
+    call.args.insert(call.args.end(), 2, out);
+    instructions().emplace_back(std::move(call));
+    return {};
+  }
+  std::uint32_t operator_index(const HostOp& host) {
+    const pte::Operator wanted{std::string(host.name), std::string(host.overload)};
+    auto& operators = plan().operators;
+    const auto found = std::ranges::find(operators, wanted);
+    if (found != operators.end()) return static_cast<std::uint32_t>(found - operators.begin());
+    operators.push_back(wanted);
+    return static_cast<std::uint32_t>(operators.size() - 1);
+  }
+
+  Expected<void> add_output(const Output& output) {
+    if (output.kind == OutputKind::kMutation) {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the model writes to {} while it runs; export a model that keeps no state", output.target));
+    }
+    if (const auto* id = std::get_if<ValueId>(&output.value)) {
+      plan().outputs.push_back(TRY(values_.tensor(*id)));
+      return {};
+    }
+    plan().outputs.push_back(TRY(known_output(std::get<ArgValue>(output.value))));
+    return {};
+  }
+  Expected<pte::ValueIndex> known_output(const ArgValue& argument) {
+    if (std::holds_alternative<NoneArg>(argument.value)) return values_.none();
+    if (const auto* flag = std::get_if<bool>(&argument.value)) return values_.truth(*flag);
+    if (const auto* number = std::get_if<double>(&argument.value)) return values_.real(*number);
+    if (const auto* text = std::get_if<std::string>(&argument.value)) return values_.text(*text);
+    const auto* dim = std::get_if<Dim>(&argument.value);
+    if (dim != nullptr && dim->is_fixed()) return values_.integer(dim->value());
+    return fail(ErrorKind::kUnsupported, "the model returns something that is neither a tensor nor a known number");
+  }
+
+  const Graph& graph_;
+  const Partitioning& partitioning_;
+  const BackendDesc& backend_;
+  LoweredProgram lowered_;
+  ProgramValues values_;
+  std::set<std::string> named_;
+};
+
+}  // namespace
+
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
+  return ProgramBuilder(graph, partitioning, backend).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,30 @@
+// Turns a partitioned graph into a program: delegates, calls of host kernels, values. Memory is laid out by `emit`.
+#pragma once
+
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/expected.h"
+#include "formats/pte.h"
+#include "ir/graph.h"
+#include "backends/partitioning.h"
+
+namespace isthmus {
+
+// What became of a segment.
+struct DelegateSummary {
+  std::size_t nodes = 0;         // of the graph
+  std::size_t device_nodes = 0;  // in the delegate
+  std::uint64_t blob_bytes = 0;
+  std::vector<Conversion> conversions;
+};
+
+struct LoweredProgram {
+  pte::Program program;  // every tensor that needs memory has a place that means nothing yet
+  std::vector<DelegateSummary> delegates;
+};
+
+// Fails where a node has to stay on the host and ExecuTorch has no kernel for it; the error says why it has to stay.
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+
+}  // namespace isthmus

@@ -1,0 +1,60 @@
+// Makes values, each tensor of the graph once.
+#include "lower/program_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace isthmus {
+
+pte::ValueIndex ProgramValues::add(pte::Value value) {
+  auto& values = program_.plans[0].values;
+  values.push_back(std::move(value));
+  return static_cast<pte::ValueIndex>(values.size() - 1);
+}
+
+Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
+  if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
+  const Value& value = graph_[id];
+  if (const Constant* constant_of_graph = graph_.constant(id)) {
+    if (!constant_of_graph->data) return bad_input(fmt::format("constant %{} has no data", value.name));
+    const TensorView& data = *constant_of_graph->data;
+    return by_id_[id] = constant(data.dtype, data.sizes, contiguous_bytes(data));
+  }
+  pte::Tensor tensor;
+  tensor.dtype = value.type.dtype;
+  for (const Dim dim : value.type.shape) {
+    const auto most = graph_.exprs().bounds(dim).max;
+    if (!most || *most > std::numeric_limits<std::int32_t>::max()) {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("%{} is {}: the size {} has no upper bound; fix it with --batch, --max-batch or --shape",
+                              value.name, type_text(graph_, value.type), graph_.exprs().text(dim)));
+    }
+    if (!dim.is_fixed()) tensor.dynamism = pte::Dynamism::kBounded;
+    tensor.dim_order.push_back(static_cast<std::uint8_t>(tensor.sizes.size()));
+    tensor.sizes.push_back(static_cast<std::int32_t>(*most));
+  }
+  tensor.allocation = pte::Allocation{};
+  return by_id_[id] = add(std::move(tensor));
+}
+
+pte::ValueIndex ProgramValues::constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes) {
+  pte::Tensor tensor;
+  tensor.dtype = dtype;
+  for (const std::int64_t size : sizes) {
+    tensor.dim_order.push_back(static_cast<std::uint8_t>(tensor.sizes.size()));
+    tensor.sizes.push_back(static_cast<std::int32_t>(size));
+  }
+  tensor.data_index = static_cast<std::uint32_t>(program_.constants.size());
+  program_.constants.push_back(bytes);
+  return add(std::move(tensor));
+}
+
+pte::ValueIndex ProgramValues::integers(const std::vector<std::int64_t>& numbers) {
+  pte::IntList list;
+  for (const std::int64_t number : numbers) list.items.push_back(integer(number));
+  return add(std::move(list));
+}
+
+}  // namespace isthmus

@@ -1,0 +1,91 @@
+// One line a stage.
+#include "pipeline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "canonicalize/canonicalize.h"
+#include "emit/emit.h"
+#include "exec/tensor.h"
+#include "legalize/legalize.h"
+#include "partition/partition.h"
+#include "run/method.h"
+
+namespace isthmus {
+namespace {
+
+class Clock {
+ public:
+  explicit Clock(std::vector<StageTime>& times) : times_(times) {}
+
+  // The result of a stage; the time since the one before is the stage's.
+  template <class Result>
+  Result stage(std::string name, Result result) {
+    const auto now = std::chrono::steady_clock::now();
+    times_.push_back({std::move(name), std::chrono::duration<double>(now - last_).count()});
+    last_ = now;
+    return result;
+  }
+
+ private:
+  std::vector<StageTime>& times_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// What the program is tried on: the examples where they fit, else zeros of the largest size.
+std::vector<Tensor> trial_inputs(const run::Method& method, const std::vector<std::optional<TensorView>>& examples) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < method.inputs().size(); ++i) {
+    const run::TensorInfo& wanted = method.inputs()[i];
+    const bool has_example = i < examples.size() && examples[i] && examples[i]->dtype == wanted.dtype &&
+                             (wanted.is_dynamic ? examples[i]->sizes.size() == wanted.sizes.size()
+                                                : examples[i]->sizes == wanted.sizes);
+    inputs.push_back(has_example ? Tensor::from(*examples[i]) : Tensor(wanted.dtype, wanted.sizes));
+  }
+  return inputs;
+}
+
+// Reads the file as anybody's file is read, and runs it once.
+Expected<void> try_out(const std::vector<std::byte>& bytes, const std::vector<std::optional<TensorView>>& examples,
+                       pthreadpool* threads) {
+  run::LoadOptions options;
+  options.threads = threads;
+  const Blob file(bytes, nullptr);
+  run::Method method = TRY(run::Method::load(file, "forward", options));
+  TRY(method.run(trial_inputs(method, examples)));
+  return {};
+}
+
+}  // namespace
+
+Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
+                                std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites) {
+  Clock clock(times);
+  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, diagnostics)));
+  return clock.stage("canonicalize", canonicalize(graph, diagnostics, {}, &rewrites));
+}
+
+Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics) {
+  Prepared result;
+  Graph canonical = TRY(canonical_graph(loaded, options, diagnostics, result.times, result.rewrites));
+  Clock clock(result.times);
+  result.graph = TRY(clock.stage("legalize", legalize(std::move(canonical), *options.backend, {}, &result.rewrites)));
+  result.partitioning = clock.stage("partition", partition(result.graph, *options.backend));
+  return result;
+}
+
+Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {
+  Compiled result;
+  Clock clock(result.times);
+  LoweredProgram lowered = TRY(clock.stage("lower", lower(prepared.graph, prepared.partitioning, backend)));
+  Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
+  TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
+  result.bytes = std::move(emitted.bytes);
+  result.delegates = std::move(lowered.delegates);
+  result.memory = emitted.memory;
+  return result;
+}
+
+}  // namespace isthmus

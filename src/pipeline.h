@@ -1,0 +1,61 @@
+// The stages in order: from a model to a program file, and how far one wants to go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/partitioning.h"
+#include "base/diag.h"
+#include "base/expected.h"
+#include "emit/memory_plan.h"
+#include "ir/graph.h"
+#include "load/load.h"
+#include "load/shapes.h"
+#include "lower/lower.h"
+#include "ops/rewrite.h"
+
+struct pthreadpool;
+
+namespace isthmus {
+
+// What each stage took, in the order in which they ran.
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
+};
+
+struct PrepareOptions {
+  const BackendDesc* backend = nullptr;
+  ShapeRequest shapes;
+};
+
+// A model as its target wants it, and where each node runs. Needs no data and writes nothing.
+struct Prepared {
+  Graph graph;
+  Partitioning partitioning;
+  std::vector<StageTime> times;
+  std::vector<RewriteTime> rewrites;
+};
+
+Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
+                                std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites);
+Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics);
+
+struct Compiled {
+  std::vector<std::byte> bytes;  // of the program file
+  std::vector<DelegateSummary> delegates;
+  MemoryPlan memory;
+  std::vector<StageTime> times;
+};
+
+// Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
+// zeros where there are none): what any of them refuses is an error, and there are no bytes.
+Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads);
+
+}  // namespace isthmus

@@ -1,0 +1,16 @@
+// Rewrites that make any graph smaller and no graph different: for every stage that rewrites.
+#pragma once
+
+#include "ops/rewrite.h"
+
+namespace isthmus {
+
+Replacement drop_identity(const Site& site);
+Replacement fold_constants(const Site& site);
+Replacement merge_movement(const Site& site);
+Replacement merge_clamps(const Site& site);
+
+// The rows of the above, in order.
+std::span<const Rewrite> simplifications();
+
+}  // namespace isthmus

@@ -1,0 +1,17 @@
+// The table of simplifications.
+#include "simplify/rewrites.h"
+
+namespace isthmus {
+
+std::span<const Rewrite> simplifications() {
+  static constexpr Rewrite kRewrites[] = {
+      {"drop-identity", "x -> x: permute by identity, full slice, expand to its own shape, cast to its own type",
+       drop_identity},
+      {"fold-constants", "f(constants) -> constant", fold_constants},
+      {"merge-movement", "permute(permute(x)) -> permute(x); reshape(reshape(x)) -> reshape(x); ...", merge_movement},
+      {"merge-clamps", "clamp(clamp(x)) -> clamp(x)", merge_clamps},
+  };
+  return kRewrites;
+}
+
+}  // namespace isthmus
