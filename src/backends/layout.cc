@@ -115,10 +115,11 @@ class Search {
       case OrderRule::kMatmul: {
         const Order plain = row_major(result.size());
         if (result != plain) return std::nullopt;
-        Order turned = plain;
-        std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+        // The second input either way round: so that its innermost axis can stay where it is.
         const ValueId input = node(i).inputs[k];
-        return k == 1 && !is_free_[input.index] && order(input) == turned ? turned : plain;
+        const bool is_turned = k == 1 && !is_free_[input.index] && has_innermost(order(input), std::ssize(plain) - 2);
+        if (!is_turned) return plain;
+        return with_innermost(plain, std::ssize(plain) - 2);
       }
     }
     return std::nullopt;

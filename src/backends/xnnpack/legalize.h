@@ -22,8 +22,17 @@ Replacement group_norm_to_means(const Site& site);
 Replacement attention_to_products(const Site& site);
 Replacement linear_to_matmul(const Site& site);
 
-// Functions of one number.
-Replacement activation_forms(const Site& site);
+// Functions of one and two numbers.
+Replacement unary_forms(const Site& site);
+Replacement binary_forms(const Site& site);
+Replacement power_forms(const Site& site);
+Replacement gelu_by_tanh(const Site& site);
+Replacement elu_by_exp(const Site& site);
+Replacement prelu_by_parts(const Site& site);
+
+// Comparisons and choices.
+Replacement truth_to_float(const Site& site);
+Replacement where_by_parts(const Site& site);
 
 // Whether the result is of the type in which the delegate computes.
 bool is_float(const Site& site);
