@@ -93,7 +93,8 @@ class Builder {
  private:
   const xnn::Graph& graph() const { return live_->graph; }
   std::string place(std::size_t node) const {
-    return fmt::format("node {} ({}) of the XNNPACK delegate", node, xnn::name_of(graph().nodes[node].kind));
+    const std::string origin = options_.describe ? ", " + options_.describe(graph().nodes[node]) : "";
+    return fmt::format("node {} ({}{}) of the XNNPACK delegate", node, xnn::name_of(graph().nodes[node].kind), origin);
   }
 
   Expected<Blob> constant(std::uint32_t index, std::uint64_t size) const {

@@ -26,6 +26,10 @@ std::span<const Rewrite> legalizations() {
       {"absorb-expand", "x + expand(y) -> x + y", absorb_expand},
       {"expand", "expand -> x * ones, x + zeros of the size", expand_by_ones},
       {"split-cat", "cat of more than five -> cats of five", split_cat},
+      {"raise-movement", "relu(reshape(x)) -> reshape(relu(x)); the same for permute and for x + y", raise_movement},
+      {"raise-over-cat", "cat(reshape(x), reshape(y)) -> reshape(cat(x, y)) where they drop an axis of size one",
+       raise_reshape_over_cat},
+      {"fold-into-linear", "linear(x * a + b) -> linear(x) with other weights", fold_into_linear},
       {"same-ranks", "x + y of two ranks -> x + reshape(y)", same_ranks},
   };
   return kRewrites;

@@ -11,6 +11,11 @@ Replacement absorb_expand(const Site& site);
 Replacement expand_by_ones(const Site& site);
 Replacement split_cat(const Site& site);
 
+// What makes the graph smaller for this target.
+Replacement raise_movement(const Site& site);
+Replacement raise_reshape_over_cat(const Site& site);
+Replacement fold_into_linear(const Site& site);
+
 // Sums and norms.
 Replacement mean_forms(const Site& site);
 Replacement sum_to_mean(const Site& site);

@@ -233,9 +233,9 @@ Expected<LoweredSegment> Lowering::run() {
     const auto found = std::ranges::find(lowered_.named_data, key, &pte::NamedData::key);
     return found == lowered_.named_data.end() ? std::nullopt : std::optional(found->bytes);
   };
-  TRY(within(build(target_, named_data), [&] {
-    return fmt::format("the delegate whose first node is {}", place_of(graph_, graph_[segment_.nodes[0]]));
-  }));
+  BuildOptions options;
+  options.describe = [&](const xnn::Node& node) { return place_of(graph_, graph_[segment_.nodes[node.debug_handle]]); };
+  TRY(build(target_, named_data, options));
   lowered_.delegate = {"XnnpackBackend", Blob::owning(TRY(xnn::write_blob(target_))), {}};
   return std::move(lowered_);
 }
