@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,5 +20,8 @@ struct Partitioning {
   // What runs, in order: whole segments by number, and single nodes of the host.
   std::vector<std::variant<std::size_t, NodeId>> schedule;
 };
+
+// For each node the end of its line in the text form: "  |xnnpack0", "  |host dtype".
+std::vector<std::string> notes_of(const Partitioning& partitioning, std::string_view target);
 
 }  // namespace isthmus

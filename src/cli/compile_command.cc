@@ -77,7 +77,10 @@ Expected<void> print_stage(const Options& options, const PrepareOptions& wanted,
   } else if (options.stage == "canonicalize") {
     fmt::print("{}", print(TRY(canonical_graph(loaded, wanted, diagnostics, times, rewrites))));
   } else {
-    fmt::print("{}", print(TRY(prepare(loaded, wanted, diagnostics)).graph));
+    const Prepared prepared = TRY(prepare(loaded, wanted, diagnostics));
+    TextOptions text;
+    if (options.stage == "partition") text.notes = notes_of(prepared.partitioning, wanted.backend->name);
+    fmt::print("{}", print(prepared.graph, text));
   }
   print_diagnostics(diagnostics);
   return {};
@@ -131,7 +134,7 @@ void add_common(CLI::App& command, Options& options) {
       ->check(CLI::PositiveNumber);
   command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
   command.add_option("--to", options.stage, "stop after this stage and print the graph")
-      ->check(CLI::IsMember({"load", "canonicalize", "legalize"}));
+      ->check(CLI::IsMember({"load", "canonicalize", "legalize", "partition"}));
   command.add_flag("--json", options.wants_json, "one JSON object on standard output");
   command.add_flag("-q,--quiet", options.is_quiet, "say nothing but errors");
   command.add_flag("-v,--verbose", options.is_verbose, "also the times of the stages and what is transposed");

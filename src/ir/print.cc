@@ -106,6 +106,7 @@ class Printer {
     std::visit([&](const auto& attrs) { print_arguments(node, attrs); }, node.attrs);
     for (const ValueId output : node.outputs)
       append("{}{}", output == node.outputs.front() ? " : " : ", ", type(output));
+    if (!options_.notes.empty()) out_ += options_.notes[static_cast<std::size_t>(&node - graph_.nodes().data())];
     if (options_.with_origins && !node.origin.empty()) append("  # {}", origin_text(node.origin));
     out_ += '\n';
   }
@@ -178,7 +179,7 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Graph& graph, TextOptions options) { return Printer(graph, options).whole(); }
+std::string print(const Graph& graph, const TextOptions& options) { return Printer(graph, options).whole(); }
 
 std::string arg_text(const Graph& graph, const ArgValue& value) {
   std::span<const ValueId> none;

@@ -14,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/expected.h"
 #include "ir/graph.h"
@@ -23,9 +24,11 @@ namespace isthmus {
 struct TextOptions {
   bool with_names = true;    // else values are numbered in the order of their definition
   bool with_origins = true;  // and the names of constants in the user's module
+  // What a stage adds to the line of each node, by node: "  |host dtype". Such text is for people and is not read back.
+  std::vector<std::string> notes = {};
 };
 
-std::string print(const Graph& graph, TextOptions options = {});
+std::string print(const Graph& graph, const TextOptions& options = {});
 
 // Errors name the line.
 Expected<Graph> parse_graph(std::string_view text);

@@ -1,6 +1,6 @@
 // Text in, text out: each .ir file below this folder is a test.
 //
-// A file holds comments, a line "run STAGE", a graph, a line "----" and what comes out: the graph after the stage, or
+// A file holds comments, a line "run STAGE [TARGET]", a graph, a line "----" and what comes out: the graph after the stage, or
 // "error: ...". UPDATE_GOLDEN=1 rewrites the expectations; the difference is to be reviewed.
 #include <gtest/gtest.h>
 
@@ -10,8 +10,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "backends/backend.h"
 #include "canonicalize/canonicalize.h"
 #include "ir/text.h"
+#include "legalize/legalize.h"
+#include "partition/partition.h"
 #include "support/models.h"
 
 namespace isthmus {
@@ -28,9 +31,29 @@ std::vector<std::filesystem::path> golden_files() {
   return files;
 }
 
+// The graph after legalize; after partition with the place of each node and the reasons of those on the host.
+Expected<std::string> on_target(const std::string& stage, const BackendDesc& backend, Graph graph) {
+  const Graph legal = TRY(legalize(std::move(graph), backend));
+  if (stage == "legalize") return print(legal);
+  const Partitioning places = partition(legal, backend);
+  TextOptions options;
+  options.notes = notes_of(places, backend.name);
+  std::string result = print(legal, options);
+  for (std::size_t i = 0; i < places.place.size(); ++i) {
+    const auto* reason = std::get_if<Reason>(&places.place[i]);
+    if (reason != nullptr) result += legal[legal.nodes()[i].outputs[0]].name + ": " + text_of(*reason) + "\n";
+  }
+  return result;
+}
+
 Expected<std::string> after_stage(const std::string& stage, std::string_view text) {
-  const Graph graph = TRY(parse_graph(text));
+  Graph graph = TRY(parse_graph(text));
   if (stage == "parse") return print(graph);
+  const std::size_t space = stage.find(' ');
+  if (space != std::string::npos) {
+    const BackendDesc* backend = find_backend(stage.substr(space + 1));
+    if (backend != nullptr) return on_target(stage.substr(0, space), *backend, std::move(graph));
+  }
   if (stage != "canonicalize") return bad_input("unknown stage '" + stage + "'");
   Diagnostics diagnostics;
   std::string result = print(TRY(canonicalize(graph, diagnostics)));

@@ -1,0 +1,18 @@
+// Partitionings in words.
+#include "backends/partitioning.h"
+
+#include <fmt/format.h>
+
+namespace isthmus {
+
+std::vector<std::string> notes_of(const Partitioning& partitioning, std::string_view target) {
+  std::vector<std::string> notes;
+  for (const auto& place : partitioning.place) {
+    const auto* segment = std::get_if<std::size_t>(&place);
+    notes.push_back(segment != nullptr ? fmt::format("  |{}{}", target, *segment)
+                                       : fmt::format("  |host {}", code_text(std::get<Reason>(place).code)));
+  }
+  return notes;
+}
+
+}  // namespace isthmus

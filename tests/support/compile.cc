@@ -1,0 +1,40 @@
+// The way from an archive to a program.
+#include "support/compile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace isthmus::test {
+
+Expected<Program> compile_model(const std::filesystem::path& path, const ShapeRequest& shapes) {
+  Diagnostics diagnostics;
+  const Model model = TRY(open(path, diagnostics));
+  const PrepareOptions options{find_backend("xnnpack"), shapes};
+  Program program{TRY(prepare(model.graph, options, diagnostics)), {}};
+  program.compiled = TRY(compile(program.prepared, *options.backend, model.examples, nullptr));
+  return program;
+}
+
+std::vector<Tensor> read_tensors(const std::filesystem::path& folder, const std::string& stem) {
+  std::vector<Tensor> result;
+  while (std::filesystem::exists(folder / (stem + std::to_string(result.size()) + ".npy"))) {
+    result.push_back(read_tensor(folder / (stem + std::to_string(result.size()) + ".npy")));
+  }
+  return result;
+}
+
+double relative_error(const std::vector<std::optional<Tensor>>& found, const std::vector<Tensor>& expected) {
+  if (found.size() != expected.size() || expected.empty()) return std::numeric_limits<double>::infinity();
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Difference gap = difference(*found[i], expected[i]);
+    // A single number has no range but its size.
+    const std::vector<double> numbers = doubles(expected[i]);
+    const double range = gap.range > 0 || numbers.empty() ? gap.range : std::abs(numbers[0]);
+    worst = std::max(worst, gap.max / std::max(range, 1e-30));
+  }
+  return worst;
+}
+
+}  // namespace isthmus::test

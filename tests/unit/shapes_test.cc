@@ -1,0 +1,72 @@
+// The sizes that a user asks for.
+#include "load/shapes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+
+namespace isthmus {
+namespace {
+
+using ::testing::HasSubstr;
+
+Graph example() {
+  auto graph = parse_graph(R"(graph
+  symbol s0 in [1,8] ~3
+  symbol s1 in [,] ~4
+  input %x : f32[s0,4*s1]
+  input %y : f32[s0,2]
+  %odd = foreign("aten.odd.default", self=%x, sizes=[s0,4*s1+1]) : f32[s0,4*s1+1]
+  return %odd
+)");
+  EXPECT_TRUE(graph) << graph.error().text();
+  return std::move(*graph);
+}
+
+std::string shaped(const ShapeRequest& request, Diagnostics& diagnostics) {
+  const auto graph = with_requested_shapes(example(), request, diagnostics);
+  return graph ? print(*graph) : "error: " + graph.error().text();
+}
+std::string shaped(const ShapeRequest& request) {
+  Diagnostics diagnostics;
+  return shaped(request, diagnostics);
+}
+
+TEST(Shapes, AnUnboundedSizeIsFixedToTheExamplesWithAWarning) {
+  Diagnostics diagnostics;
+  const std::string text = shaped({}, diagnostics);
+  EXPECT_THAT(text, HasSubstr("input %x : f32[s0,16]"));
+  EXPECT_THAT(text, HasSubstr("sizes=[s0,17]"));
+  ASSERT_EQ(diagnostics.entries().size(), 1u);
+  EXPECT_EQ(diagnostics.entries()[0].code, "unbounded-size");
+}
+
+TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {
+  const std::string text = shaped({.inputs = {{"x", {2, 20}}}, .batch = {}, .most_batch = {}});
+  EXPECT_THAT(text, HasSubstr("input %x : f32[2,20]"));
+  EXPECT_THAT(text, HasSubstr("input %y : f32[2,2]"));
+  EXPECT_THAT(text, HasSubstr("sizes=[2,21]"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("symbol")));
+}
+
+TEST(Shapes, ABatchFixesTheFirstSizeOfEveryInput) {
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 5, .most_batch = {}}), HasSubstr("input %y : f32[5,2]"));
+}
+
+TEST(Shapes, AnUpperBoundStaysSymbolic) {
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 4}), HasSubstr("symbol s0 in [1,4]"));
+}
+
+TEST(Shapes, WhatTheModelWasNotExportedForIsRefused) {
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 9, .most_batch = {}}), HasSubstr("s0 = 9 lies outside"));
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 16}), HasSubstr("at most 8"));
+  EXPECT_THAT(shaped({.inputs = {{"x", {1, 21}}}, .batch = {}, .most_batch = {}}), HasSubstr("4*s1 cannot be 21"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1, 3}}}, .batch = {}, .most_batch = {}}), HasSubstr("fixed and cannot be 3"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1}}}, .batch = {}, .most_batch = {}}), HasSubstr("[1] was asked for"));
+  EXPECT_THAT(shaped({.inputs = {{"z", {1}}}, .batch = {}, .most_batch = {}}), HasSubstr("no input of this name"));
+  EXPECT_THAT(shaped({.inputs = {{"x", {1, 16}}}, .batch = 2, .most_batch = {}}), HasSubstr("both 1 and 2"));
+}
+
+}  // namespace
+}  // namespace isthmus
