@@ -20,6 +20,7 @@ std::span<const Rewrite> legalizations() {
       {"power", "pow with a constant -> products, roots, exp(log)", power_forms},
       {"gelu", "gelu by tanh -> what it is made of", gelu_by_tanh},
       {"elu", "elu with a scale -> its two sides", elu_by_exp},
+      {"clamp", "clamp to one number -> zeros, plus the number", clamp_to_one_number},
       {"prelu", "prelu -> its two sides", prelu_by_parts},
       {"truth", "cast(x > y) -> a number that is 0 or 1", truth_to_float},
       {"where", "where(x > y, a, b) -> a or 0, plus b or 0", where_by_parts},

@@ -33,6 +33,7 @@ Replacement binary_forms(const Site& site);
 Replacement power_forms(const Site& site);
 Replacement gelu_by_tanh(const Site& site);
 Replacement elu_by_exp(const Site& site);
+Replacement clamp_to_one_number(const Site& site);
 Replacement prelu_by_parts(const Site& site);
 
 // Comparisons and choices.

@@ -205,6 +205,15 @@ Replacement elu_by_exp(const Site& site) {
   return replaced_by(formula.result(positive_part(x) * attrs.scale + below * (attrs.alpha * attrs.scale)));
 }
 
+// A clamp whose upper bound is not above the lower one gives the upper one.
+Replacement clamp_to_one_number(const Site& site) {
+  if (!is_float(site) || site.node.op != Op::kClamp) return unchanged();
+  const auto& attrs = site.attrs<ClampAttrs>();
+  if (!(static_cast<float>(attrs.min) >= static_cast<float>(attrs.max)) || !std::isfinite(attrs.max)) return unchanged();
+  Formula formula(site.emitter);
+  return replaced_by(formula.result(floor(clamp(formula.of(site.inputs[0]), 0, 0.5)) + attrs.max));
+}
+
 Replacement prelu_by_parts(const Site& site) {
   if (!is_float(site) || site.node.op != Op::kPrelu) return unchanged();
   Formula formula(site.emitter);
