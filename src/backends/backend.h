@@ -36,6 +36,9 @@ struct BackendDesc {
   std::string_view name;
   std::string_view what;  // one line for people
 
+  // The ops that have a form on the device, in the order of the op table.
+  std::vector<Op> (*ops)();
+
   // What each composite becomes.
   std::span<const Rewrite> legalize;
 

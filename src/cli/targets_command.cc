@@ -5,18 +5,38 @@
 
 #include "cli/commands.h"
 #include "report/op_table.h"
+#include "report/target_table.h"
 
 namespace isthmus {
+namespace {
+
+struct Options {
+  std::string target;
+  bool wants_ops = false;
+  bool wants_json = false;
+};
+
+std::string answer(const Options& options) {
+  if (options.wants_ops) return options.wants_json ? op_table_json() : op_table_text();
+  if (options.target.empty()) return options.wants_json ? targets_json() : targets_text();
+  const BackendDesc& backend = *find_backend(options.target);
+  return options.wants_json ? target_json(backend) : target_text(backend);
+}
+
+}  // namespace
 
 Command add_targets(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("targets", "The operators that Isthmus knows, and every name they go by.");
-  const auto wants_json = std::make_shared<bool>(false);
-  const auto wants_ops = std::make_shared<bool>(false);
-  command->add_flag("--ops", *wants_ops, "print the op table: ops, what they do to numbers, names")->required();
-  command->add_flag("--json", *wants_json, "one JSON object on standard output");
-  command->footer("Example:\n  isthmus targets --ops");
-  return {command, [wants_json]() -> Expected<ExitCode> {
-            fmt::print("{}", *wants_json ? op_table_json() : op_table_text());
+  CLI::App* command = app.add_subcommand("targets", "The targets, what one of them can do, and all operators.");
+  const auto options = std::make_shared<Options>();
+  std::vector<std::string> names;
+  for (const BackendDesc* backend : backends()) names.emplace_back(backend->name);
+  CLI::Option* target = command->add_option("TARGET", options->target, "one target: its ops, and what others become")
+                            ->check(CLI::IsMember(names));
+  command->add_flag("--ops", options->wants_ops, "the op table: ops, what they do to numbers, names")->excludes(target);
+  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  command->footer("Examples:\n  isthmus targets\n  isthmus targets xnnpack\n  isthmus targets --ops");
+  return {command, [options]() -> Expected<ExitCode> {
+            fmt::print("{}", answer(*options));
             return kExitFine;
           }};
 }

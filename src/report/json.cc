@@ -9,6 +9,7 @@
 #include "report/op_table.h"
 #include "report/program.h"
 #include "report/run.h"
+#include "report/target_table.h"
 
 namespace isthmus {
 namespace {
@@ -233,6 +234,20 @@ std::string to_json(const CompileSummary& summary) {
     json["peak_rss_bytes"] = file.peak_rss_bytes;
   }
   return dump(json);
+}
+
+std::string targets_json() {
+  Json targets = Json::array();
+  for (const BackendDesc* backend : backends()) targets.push_back({{"name", backend->name}, {"what", backend->what}});
+  return dump({{"targets", targets}});
+}
+
+std::string target_json(const BackendDesc& backend) {
+  Json ops = Json::array();
+  for (const Op op : backend.ops()) ops.push_back(name_of(op));
+  Json rules = Json::array();
+  for (const Rewrite& row : backend.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
+  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}});
 }
 
 }  // namespace isthmus

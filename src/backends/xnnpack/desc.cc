@@ -9,6 +9,7 @@ const BackendDesc& desc() {
   static const BackendDesc desc{
       .name = "xnnpack",
       .what = "CPUs, through ExecuTorch's XNNPACK delegate",
+      .ops = ops_with_forms,
       .legalize = legalizations(),
       .refusal = refusal,
       .lower = lower,

@@ -45,6 +45,14 @@ const FormRow* find_form(Op op) {
   return kRows[static_cast<std::size_t>(op)];
 }
 
+std::vector<Op> ops_with_forms() {
+  std::vector<Op> ops;
+  for (std::size_t i = 0; i < kOpCount; ++i) {
+    if (find_form(static_cast<Op>(i)) != nullptr) ops.push_back(static_cast<Op>(i));
+  }
+  return ops;
+}
+
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
     return Reason{ReasonCode::kForeignOp, foreign->target};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "backends/layout.h"
 #include "base/reason.h"
@@ -24,6 +25,9 @@ struct FormRow {
 
 // Null where the delegate has no node kind for the op.
 const FormRow* find_form(Op op);
+
+// Every op that has a row.
+std::vector<Op> ops_with_forms();
 
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);

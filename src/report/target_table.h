@@ -1,0 +1,17 @@
+// The targets, and what each of them can do.
+#pragma once
+
+#include <string>
+
+#include "backends/backend.h"
+
+namespace isthmus {
+
+std::string targets_text();
+std::string targets_json();
+
+// Which ops run on the target as they are, and what others become first.
+std::string target_text(const BackendDesc& backend);
+std::string target_json(const BackendDesc& backend);
+
+}  // namespace isthmus
