@@ -33,7 +33,7 @@ std::string place_of(const Graph& graph, const Node& node) {
 
 Lowering::Lowering(const Graph& graph, const Segment& segment, const Layout& layout)
     : graph_(graph), segment_(segment), layout_(layout) {
-  target_.constants.emplace_back();
+  result_.graph.constants.emplace_back();
 }
 
 std::uint32_t Lowering::place(const Order& order, std::int64_t axis) {
@@ -63,16 +63,16 @@ const Order& Lowering::result_order() const { return layout_.orders[graph_[segme
 std::uint32_t Lowering::add_value(std::vector<std::uint32_t> dims) {
   xnn::Value value;
   value.dims = std::move(dims);
-  target_.values.push_back(std::move(value));
-  return static_cast<std::uint32_t>(target_.values.size() - 1);
+  result_.graph.values.push_back(std::move(value));
+  return static_cast<std::uint32_t>(result_.graph.values.size() - 1);
 }
 
 std::uint32_t Lowering::add_constant_input(ValueId id, const Order& order) {
   const std::uint32_t value = add_value(dims(id, order));
-  target_.values[value].role = xnn::Role::kInput;
+  result_.graph.values[value].role = xnn::Role::kInput;
   external_inputs_.push_back(value);
-  const std::vector<std::uint32_t>& sizes = target_.values[value].dims;
-  lowered_.inputs.push_back({std::nullopt, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
+  const std::vector<std::uint32_t>& sizes = result_.graph.values[value].dims;
+  result_.inputs.push_back({std::nullopt, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
                              stored_bytes(*graph_.constant(id)->data, order)});
   return value;
 }
@@ -125,19 +125,19 @@ std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<s
   const ValueId id = graph_[segment_.nodes[at_]].inputs[i];
   const Blob bytes = stored_bytes(*graph_.constant(id)->data, order);
   const std::string key = sha256_hex(bytes.bytes());
-  auto [found, is_new] = constants_.try_emplace(key, static_cast<std::uint32_t>(target_.constants.size()));
+  auto [found, is_new] = constants_.try_emplace(key, static_cast<std::uint32_t>(result_.graph.constants.size()));
   if (is_new) {
-    target_.constants.push_back({key, bytes.size(), {}});
-    lowered_.named_data.push_back({key, bytes});
+    result_.graph.constants.push_back({key, bytes.size(), {}});
+    result_.named_data.push_back({key, bytes});
   }
   const std::uint32_t value = add_value(std::move(dims));
-  target_.values[value].data = found->second;
+  result_.graph.values[value].data = found->second;
   return value;
 }
 
 void Lowering::append(xnn::Node node) {
   node.debug_handle = static_cast<std::uint32_t>(at_);
-  target_.nodes.push_back(std::move(node));
+  result_.graph.nodes.push_back(std::move(node));
 }
 
 // A clamp that alone reads the result of a node with bounds, in the order in which it was made.
@@ -178,7 +178,7 @@ Expected<void> Lowering::lower_node(std::size_t position) {
   find_form(node.op)->lower(*this, node);
   if (fused_clamp_[position]) {
     const auto& clamp = std::get<ClampAttrs>(graph_[segment_.nodes[*fused_clamp_[position]]].attrs);
-    target_.nodes.back().bounds = xnn::Bounds{static_cast<float>(clamp.min), static_cast<float>(clamp.max)};
+    result_.graph.nodes.back().bounds = xnn::Bounds{static_cast<float>(clamp.min), static_cast<float>(clamp.max)};
   }
   return {};
 }
@@ -198,53 +198,65 @@ Expected<void> Lowering::add_outputs() {
       append(std::move(node));
       value = copy;
     }
-    target_.values[value].role = xnn::Role::kOutput;
+    result_.graph.values[value].role = xnn::Role::kOutput;
     // Where axes of size one were dropped or moved, the bytes are the same and the caller's shape counts.
-    target_.values[value].dims = dims(id, order);
+    result_.graph.values[value].dims = dims(id, order);
     external_outputs_.push_back(value);
-    lowered_.outputs.push_back(id);
+    result_.outputs.push_back(id);
   }
   return {};
 }
 
 void Lowering::number_externals() {
   std::uint32_t next = 0;
-  for (const std::uint32_t value : external_inputs_) target_.values[value].external_id = next++;
-  for (const std::uint32_t value : external_outputs_) target_.values[value].external_id = next++;
-  target_.external_count = next;
+  for (const std::uint32_t value : external_inputs_) result_.graph.values[value].external_id = next++;
+  for (const std::uint32_t value : external_outputs_) result_.graph.values[value].external_id = next++;
+  result_.graph.external_count = next;
 }
 
-Expected<LoweredSegment> Lowering::run() {
+Expected<Translation> Lowering::run() {
   for (const ValueId id : segment_.inputs) {
     const Order order = row_major(graph_.type(id).rank());
     const std::uint32_t value = add_value(dims(id, order));
-    target_.values[value].role = xnn::Role::kInput;
+    result_.graph.values[value].role = xnn::Role::kInput;
     ids_[{id.index, order}] = value;
     external_inputs_.push_back(value);
-    lowered_.inputs.push_back({id, {}, {}});
+    result_.inputs.push_back({id, {}, {}});
   }
   find_fusions();
   for (std::size_t i = 0; i < segment_.nodes.size(); ++i) TRY(lower_node(i));
   TRY(add_outputs());
   number_externals();
-  lowered_.device_nodes = target_.nodes.size();
-  lowered_.conversions = layout_.conversions;
-  const auto named_data = [&](const std::string& key) -> std::optional<Blob> {
-    const auto found = std::ranges::find(lowered_.named_data, key, &pte::NamedData::key);
-    return found == lowered_.named_data.end() ? std::nullopt : std::optional(found->bytes);
-  };
-  BuildOptions options;
-  options.describe = [&](const xnn::Node& node) { return place_of(graph_, graph_[segment_.nodes[node.debug_handle]]); };
-  TRY(build(target_, named_data, options));
-  lowered_.delegate = {"XnnpackBackend", Blob::owning(TRY(xnn::write_blob(target_))), {}};
-  return std::move(lowered_);
+  for (const auto& [key, id] : ids_) {
+    if (layout_.orders[key.first] == key.second) result_.ids.emplace(ValueId{key.first}, id);
+  }
+  return std::move(result_);
+}
+
+Layout layout_of(const Graph& graph, const Segment& segment) {
+  std::vector<OrderDemand> demands;
+  for (const NodeId id : segment.nodes) demands.push_back(find_form(graph[id].op)->order(graph, graph[id]));
+  return choose_layout(graph, segment, demands);
 }
 
 Expected<LoweredSegment> lower(const Graph& graph, const Segment& segment) {
-  std::vector<OrderDemand> demands;
-  for (const NodeId id : segment.nodes) demands.push_back(find_form(graph[id].op)->order(graph, graph[id]));
-  const Layout layout = choose_layout(graph, segment, demands);
-  return Lowering(graph, segment, layout).run();
+  Layout layout = layout_of(graph, segment);
+  Translation made = TRY(Lowering(graph, segment, layout).run());
+  const auto named_data = [&](const std::string& key) -> std::optional<Blob> {
+    const auto found = std::ranges::find(made.named_data, key, &pte::NamedData::key);
+    return found == made.named_data.end() ? std::nullopt : std::optional(found->bytes);
+  };
+  BuildOptions options;
+  options.describe = [&](const xnn::Node& node) { return place_of(graph, graph[segment.nodes[node.debug_handle]]); };
+  TRY(build(made.graph, named_data, options));
+  LoweredSegment lowered;
+  lowered.delegate = {"XnnpackBackend", Blob::owning(TRY(xnn::write_blob(made.graph))), {}};
+  lowered.inputs = std::move(made.inputs);
+  lowered.outputs = std::move(made.outputs);
+  lowered.named_data = std::move(made.named_data);
+  lowered.device_nodes = made.graph.nodes.size();
+  lowered.conversions = std::move(layout.conversions);
+  return lowered;
 }
 
 }  // namespace isthmus::xnnpack

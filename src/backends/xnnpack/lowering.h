@@ -13,13 +13,24 @@
 
 namespace isthmus::xnnpack {
 
+// A segment as the delegate's graph.
+struct Translation {
+  xnn::Graph graph;
+  // The value that holds a value of the segment, in the order of memory in which it was made; values that hold the same
+  // bytes share one. A value that only exists before a clamp that was fused has none.
+  std::map<ValueId, std::uint32_t> ids;
+  std::vector<DelegateInput> inputs;  // by external id
+  std::vector<ValueId> outputs;       // behind the inputs
+  std::vector<pte::NamedData> named_data;
+};
+
 // Gives each row of the table of forms what it needs: the ids of its inputs in the order in which it reads them, its
 // result, and stored weights.
 class Lowering {
  public:
   Lowering(const Graph& graph, const Segment& segment, const Layout& layout);
 
-  Expected<LoweredSegment> run();
+  Expected<Translation> run();
 
   const Graph& graph() const { return graph_; }
 
@@ -51,7 +62,6 @@ class Lowering {
   std::uint32_t add_constant_input(ValueId id, const Order& order);
   // The value in this order, converted where nobody has done it yet.
   std::uint32_t in_order(ValueId id, const Order& order);
-  std::optional<xnn::Bounds> fused_bounds(std::size_t position);
   void find_fusions();
   Expected<void> add_outputs();
   void number_externals();
@@ -59,15 +69,17 @@ class Lowering {
   const Graph& graph_;
   const Segment& segment_;
   const Layout& layout_;
-  xnn::Graph target_;
   std::map<Key, std::uint32_t> ids_;
   std::map<std::string, std::uint32_t> constants_;  // by key, of target_.constants
   std::vector<std::optional<std::size_t>> fused_clamp_;  // by position: the clamp that becomes the node's bounds
   std::vector<bool> is_fused_;                           // by position: this clamp
   std::vector<std::uint32_t> external_inputs_;
   std::vector<std::uint32_t> external_outputs_;
-  LoweredSegment lowered_;
+  Translation result_;
   std::size_t at_ = 0;
 };
+
+// The orders in memory that this backend's forms ask for.
+Layout layout_of(const Graph& graph, const Segment& segment);
 
 }  // namespace isthmus::xnnpack
