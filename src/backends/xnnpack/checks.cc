@@ -51,7 +51,7 @@ class NodeCheck {
       case xnn::Form::kSlice:
         return moves_codes();
       case xnn::Form::kPad:
-        if (!std::isfinite(std::get<xnn::PadFields>(node_.fields).value)) return bad_input("it pads with no number");
+        if (!is_padding(std::get<xnn::PadFields>(node_.fields).value)) return bad_input("it pads with no number");
         return moves_codes();
       case xnn::Form::kResizeBilinear: {
         const auto& fields = std::get<xnn::ResizeFields>(node_.fields);
@@ -126,6 +126,8 @@ class NodeCheck {
     return {};
   }
 
+  // Only floats have infinities.
+  bool is_padding(float value) const { return std::isfinite(value) || (std::isinf(value) && is_float(in())); }
   // Floats, or codes with parameters of their own.
   Expected<void> same_type() const {
     if ((is_float(in()) || is_8_bit(in())) && in().datatype == out().datatype) return {};

@@ -13,23 +13,6 @@
 namespace isthmus::xnnpack {
 namespace {
 
-constexpr std::size_t kMostRank = 6;
-
-std::optional<Reason> refuse_value(const Graph& graph, ValueId id) {
-  const TensorType& type = graph.type(id);
-  const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
-  if (type.dtype != DType::kF32) return Reason{ReasonCode::kDType, named()};
-  if (type.rank() > kMostRank) return Reason{ReasonCode::kRank, named()};
-  for (const Dim dim : type.shape) {
-    const Bounds bounds = graph.exprs().bounds(dim);
-    if (!bounds.max || *bounds.max > std::numeric_limits<std::int32_t>::max()) {
-      return Reason{ReasonCode::kDynamicShape, named() + ", a size without an upper bound"};
-    }
-    if (*bounds.max <= 0) return Reason{ReasonCode::kEmpty, named()};
-  }
-  return std::nullopt;
-}
-
 std::array<const FormRow*, kOpCount> rows_by_op() {
   std::array<const FormRow*, kOpCount> rows{};
   for (const auto family : {elementwise_forms(), movement_forms(), product_forms(), pool_forms()}) {
@@ -53,13 +36,28 @@ std::vector<Op> ops_with_forms() {
   return ops;
 }
 
+std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
+  const TensorType& type = graph.type(id);
+  const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
+  if (type.dtype != DType::kF32) return Reason{ReasonCode::kDType, named()};
+  if (type.rank() > kMostAxes) return Reason{ReasonCode::kRank, named()};
+  for (const Dim dim : type.shape) {
+    const Bounds bounds = graph.exprs().bounds(dim);
+    if (!bounds.max || *bounds.max > std::numeric_limits<std::int32_t>::max()) {
+      return Reason{ReasonCode::kDynamicShape, named() + ", a size without an upper bound"};
+    }
+    if (*bounds.max <= 0) return Reason{ReasonCode::kEmpty, named()};
+  }
+  return std::nullopt;
+}
+
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
     return Reason{ReasonCode::kForeignOp, foreign->target};
   }
-  if (auto reason = refuse_value(graph, node.outputs[0])) return reason;
+  if (auto reason = value_refusal(graph, node.outputs[0])) return reason;
   for (const ValueId input : node.inputs) {
-    if (auto reason = refuse_value(graph, input)) return reason;
+    if (auto reason = value_refusal(graph, input)) return reason;
   }
   const FormRow* form = find_form(node.op);
   if (form == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(node.op))};

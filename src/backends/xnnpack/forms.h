@@ -12,6 +12,9 @@ namespace isthmus::xnnpack {
 
 class Lowering;
 
+// A tensor of the delegate has at most so many axes.
+inline constexpr std::size_t kMostAxes = 6;
+
 struct FormRow {
   Op op;
   // What the form asks of the order of its values.
@@ -29,6 +32,8 @@ const FormRow* find_form(Op op);
 // Every op that has a row.
 std::vector<Op> ops_with_forms();
 
+// Why the delegate cannot hold the value; nothing where it can.
+std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);
 

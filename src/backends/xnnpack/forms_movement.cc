@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "backends/xnnpack/form_families.h"
 #include "backends/xnnpack/lowering.h"
@@ -65,8 +66,10 @@ void pad(Lowering& lowering, const Node& node) {
   lowering.append({NodeKind::kPad, {input}, {lowering.result()}, std::move(fields), 0, {}, 0});
 }
 std::optional<Reason> refuse_pad(const Graph&, const Node& node) {
-  if (std::get<PadAttrs>(node.attrs).mode == PadMode::kConstant) return std::nullopt;
-  return Reason{ReasonCode::kNoForm, "a pad with numbers of the input"};
+  const auto& attrs = std::get<PadAttrs>(node.attrs);
+  if (attrs.mode != PadMode::kConstant) return Reason{ReasonCode::kNoForm, "a pad with numbers of the input"};
+  if (std::isnan(attrs.value)) return Reason{ReasonCode::kNoForm, "a pad with no number"};
+  return std::nullopt;
 }
 
 void cat(Lowering& lowering, const Node& node) {

@@ -52,6 +52,9 @@ void max_pool2d(Lowering& lowering, const Node& node) {
 }
 std::optional<Reason> refuse_max_pool2d(const Graph& graph, const Node& node) {
   const auto& attrs = std::get<MaxPoolAttrs>(node.attrs);
+  if (attrs.stride[0] > attrs.kernel[0] || attrs.stride[1] > attrs.kernel[1]) {
+    return Reason{ReasonCode::kKernelSize, "a stride beyond the window"};
+  }
   return refuse_window(graph, node, attrs.kernel, attrs.padding, attrs.dilation, attrs.ceil_mode);
 }
 
@@ -105,7 +108,8 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
   if (attrs.mode != ResizeMode::kLinear) return Reason{ReasonCode::kNoForm, "not linear"};
   for (std::size_t i = 0; i < 2; ++i) {
     const Dim from = shape[2 + i];
-    if (!attrs.size[i].is_fixed() || !from.is_fixed()) return Reason{ReasonCode::kDynamicShape, "a size that is not fixed"};
+    if (!attrs.size[i].is_fixed() || !from.is_fixed())
+      return Reason{ReasonCode::kDynamicShape, "a size that is not fixed"};
     // The delegate takes the ratio of the sizes.
     const double ratio = static_cast<double>(attrs.size[i].value()) / static_cast<double>(from.value());
     if (!attrs.align_corners && !attrs.scales.empty() && attrs.scales[i] != ratio) {

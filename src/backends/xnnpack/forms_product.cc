@@ -117,15 +117,18 @@ void conv_transpose2d(Lowering& lowering, const Node& node) {
   const auto& attrs = std::get<ConvTransposeAttrs>(node.attrs);
   const std::uint32_t input = lowering.input(0);
   const auto sizes = sizes_of(lowering.graph(), node.inputs[1]);  // [I, O / groups, H, W]
+  const std::int64_t inputs = sizes[0] / attrs.groups;
+  const std::int64_t outputs = sizes[1] * attrs.groups;
   const Cut vertical = cut_of(attrs.padding[1]);
   const Cut horizontal = cut_of(attrs.padding[3]);
   const Ints padding{attrs.padding[0], vertical.padding, attrs.padding[2], horizontal.padding};
-  xnn::ConvFields fields = conv_fields({padding, attrs.stride, attrs.dilation}, sizes[2], sizes[3], attrs.groups,
-                                       sizes[0] / attrs.groups, sizes[1]);
+  xnn::ConvFields fields =
+      conv_fields({padding, attrs.stride, attrs.dilation}, sizes[2], sizes[3], attrs.groups, inputs, sizes[1]);
   fields.adjustment_height = u32(vertical.adjustment);
   fields.adjustment_width = u32(horizontal.adjustment);
+  // The filters of a group lie side by side.
   const std::uint32_t filter =
-      lowering.weights(1, {1, 2, 3, 0}, {u32(sizes[1]), u32(sizes[2]), u32(sizes[3]), u32(sizes[0])});
+      lowering.weights(1, {0, 2, 3, 4, 1}, {u32(outputs), u32(sizes[2]), u32(sizes[3]), u32(inputs)}, attrs.groups);
   const std::uint32_t added = bias(lowering, node);
   lowering.append(
       {NodeKind::kConvTranspose2d, {input, filter, added}, {lowering.result()}, std::move(fields), 0, {}, 0});
@@ -133,8 +136,6 @@ void conv_transpose2d(Lowering& lowering, const Node& node) {
 std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& node) {
   if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRank, "a convolution without a batch"};
   const auto& attrs = std::get<ConvTransposeAttrs>(node.attrs);
-  // Groups lie apart in the delegate's filter, and their channels beside each other in ours.
-  if (attrs.groups != 1) return Reason{ReasonCode::kNoForm, fmt::format("{} groups", attrs.groups)};
   if (attrs.padding[0] < 0 || attrs.padding[2] < 0 || cut_of(attrs.padding[1]).adjustment >= attrs.stride[0] ||
       cut_of(attrs.padding[3]).adjustment >= attrs.stride[1]) {
     return Reason{ReasonCode::kKernelSize, "an output padding as large as the stride"};

@@ -1,7 +1,10 @@
 // The table of what composites become in the delegate.
 #include "backends/xnnpack/legalize.h"
 
+#include <algorithm>
+
 #include "backends/xnnpack/desc.h"
+#include "backends/xnnpack/forms.h"
 #include "simplify/weights.h"
 
 namespace isthmus::xnnpack {
@@ -12,8 +15,13 @@ std::span<const Rewrite> legalizations() {
       {"layer-norm", "layer_norm -> means over the last axis", layer_norm_to_means},
       {"group-norm", "group_norm -> means over the image, then over the channels of a group", group_norm_to_means},
       {"variance", "variance -> mean of squared differences", variance_to_means},
-      {"sum", "sum -> mean, times its count", sum_to_mean},
-      {"mean", "mean -> mean over an image, or a linear layer of equal weights over the last axis", mean_forms},
+      {"reductions", "amax, prod, cumsum, logsumexp, ... -> pools, products, sums", reduction_forms},
+      {"mean", "mean, sum -> mean over an image, or a linear layer of equal weights over the last axis", mean_forms},
+      {"selections", "flip, steps, mirrored pads, nearest neighbours -> slices, joins, reshapes", selection_forms},
+      {"indices", "constant indices and conditions -> slices, joins, reshapes", index_forms},
+      {"windows", "pools that count otherwise, over three axes, adaptive -> plain pools", window_forms},
+      {"samples", "resize, grid_sample -> products with constant matrices", sampling_forms},
+      {"convolutions", "conv3d, computed filters, col2im -> plain convolutions and products", convolution_forms},
       {"linear-of-computed", "linear with a computed weight -> matmul", linear_to_matmul},
       {"unary", "silu, erf, round, ... -> what they are made of", unary_forms},
       {"binary", "remainder, hypot, ... -> what they are made of", binary_forms},
@@ -34,6 +42,27 @@ std::span<const Rewrite> legalizations() {
       {"same-ranks", "x + y of two ranks -> x + reshape(y)", same_ranks},
   };
   return kRewrites;
+}
+
+namespace {
+
+// Whether the delegate could hold the node's floats. Another form would not change that.
+bool has_fitting_values(const Site& site) {
+  const Graph& graph = site.rewriter.source();
+  const auto fits = [&](ValueId id) {
+    return is_integer(graph.type(id).dtype) || graph.type(id).dtype == DType::kBool || !value_refusal(graph, id);
+  };
+  return is_float(site) && fits(site.node.outputs[0]) && std::ranges::all_of(site.node.inputs, fits);
+}
+
+}  // namespace
+
+Replacement formed(const Site& site, std::span<const OpForm> forms) {
+  const auto row = std::ranges::find(forms, site.node.op, &OpForm::op);
+  if (row == forms.end() || !has_fitting_values(site) || !refusal(site.rewriter.source(), site.node)) {
+    return unchanged();
+  }
+  return row->form(site);
 }
 
 bool is_float(const Site& site) { return site.result().dtype == DType::kF32; }

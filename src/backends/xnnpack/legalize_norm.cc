@@ -1,5 +1,6 @@
 // Means, sums and norms by the delegate's mean over an image and by linear layers of equal weights.
 #include <algorithm>
+#include <iterator>
 
 #include "backends/xnnpack/legalize.h"
 #include "simplify/weights.h"
@@ -7,22 +8,10 @@
 namespace isthmus::xnnpack {
 namespace {
 
-// The product of the axes' sizes; nothing where one is not fixed.
-std::optional<std::int64_t> count_of(const Shape& shape, const Ints& axes) {
-  std::int64_t count = 1;
-  for (const std::int64_t axis : axes) {
-    const Dim dim = shape[static_cast<std::size_t>(axis)];
-    if (!dim.is_fixed() || dim.value() == 0) return std::nullopt;
-    count *= dim.value();
-  }
-  return count;
-}
-
-
 bool has(const Ints& axes, std::int64_t axis) { return std::ranges::find(axes, axis) != axes.end(); }
 
 // Whether the value comes from an image without a product between: then its channels lie innermost in memory.
-bool is_image(const Graph& graph, ValueId value) {
+bool comes_from_image(const Graph& graph, ValueId value) {
   constexpr int kFar = 32;
   for (int step = 0; step < kFar; ++step) {
     const Node* node = graph.producer(value);
@@ -45,16 +34,50 @@ bool is_image(const Graph& graph, ValueId value) {
   return false;
 }
 
-// Applied to what has been reshaped so that the reduced axes are the last ones: [..., R] -> [..., 1].
-Expected<ValueId> mean_trailing(Emitter& emitter, ValueId x, std::size_t kept, std::int64_t count) {
+// The reduced axes are the last ones: their sum, times a factor, as one axis of size one.
+Expected<ValueId> sum_trailing(Emitter& emitter, ValueId x, std::size_t kept, std::int64_t count, double factor) {
   const Shape shape = emitter.shape(x);
   Shape flat(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(kept));
   flat.push_back(Dim(count));
-  const ValueId rows = TRY(emitter.reshape(x, std::move(flat)));
-  return sum_last(emitter, rows, 1.0 / static_cast<double>(count));
+  return sum_last(emitter, TRY(emitter.reshape(x, std::move(flat))), factor);
 }
 
 }  // namespace
+
+std::optional<std::int64_t> count_of(const Shape& shape, const Ints& axes) {
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes) {
+    const Dim dim = shape[static_cast<std::size_t>(axis)];
+    if (!dim.is_fixed() || dim.value() == 0) return std::nullopt;
+    count *= dim.value();
+  }
+  return count;
+}
+
+Expected<ValueId> image_of_reduced(Emitter& emitter, ValueId x, const Ints& axes) {
+  const Shape shape = emitter.shape(x);
+  // Kept axes before the first reduced one, and behind it.
+  Ints outer, inner;
+  for (std::int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+    if (!has(axes, axis)) (axis < axes.front() ? outer : inner).push_back(axis);
+  }
+  if (inner.empty() && !outer.empty() && emitter.size(x, outer.back()).is_fixed()) {
+    inner.push_back(outer.back());
+    outer.pop_back();
+  }
+  const auto product = [&](const Ints& list) {
+    Dim result = 1;
+    for (const std::int64_t axis : list) result = emitter.exprs().multiply(result, emitter.size(x, axis));
+    return result;
+  };
+  const Dim batch = product(outer);
+  const Dim channels = product(inner);
+  const Dim count = product(axes);
+  Ints order = std::move(outer);
+  order.insert(order.end(), inner.begin(), inner.end());
+  order.insert(order.end(), axes.begin(), axes.end());
+  return emitter.reshape(TRY(emitter.permute(x, std::move(order))), {batch, channels, count, 1});
+}
 
 Expected<ValueId> sum_last(Emitter& emitter, ValueId x, double factor, double plus) {
   const auto size = emitter.shape(x).back().value();
@@ -69,58 +92,30 @@ Expected<ValueId> mean_keeping(Emitter& emitter, ValueId x, const Ints& axes) {
   return emitter.emit(Op::kMean, ReduceAttrs{axes, true}, {x});
 }
 
+// A mean over an image is the delegate's own; others are one over an image that is made for it, or a linear layer of
+// equal weights where the reduced axes lie innermost.
 Replacement mean_forms(const Site& site) {
-  if (!is_float(site) || site.node.op != Op::kMean) return unchanged();
+  const bool is_sum = site.node.op == Op::kSum;
+  if (!is_float(site) || !(is_sum || site.node.op == Op::kMean)) return unchanged();
   const auto& attrs = site.attrs<ReduceAttrs>();
-  const Shape shape = site.graph().type(site.inputs[0]).shape;
-  const std::size_t rank = shape.size();
+  Emitter& emitter = site.emitter;
+  const ValueId x = site.inputs[0];
+  const Shape shape = emitter.shape(x);
   const auto count = count_of(shape, attrs.axes);
-  if (!count || rank == 0) return unchanged();
-  if (rank == 4 && attrs.axes == Ints{2, 3}) {
-    if (attrs.keepdim) return unchanged();
-    const ValueId kept = TRY(mean_keeping(site.emitter, site.inputs[0], attrs.axes));
-    return replaced_by(site.emitter.reshape(kept, site.result().shape));
+  if (!count || shape.empty() || site.graph().type(x).dtype != DType::kF32) return unchanged();
+  const auto total = static_cast<double>(*count);
+  const bool is_image = shape.size() == 4 && attrs.axes == Ints{2, 3};
+  if (is_image && attrs.keepdim && !is_sum) return unchanged();
+  if (*count == 1) return replaced_by(emitter.reshape(x, site.result().shape));
+  const std::size_t kept = shape.size() - attrs.axes.size();
+  const bool is_trailing = attrs.axes.front() == static_cast<std::int64_t>(kept);
+  if (!is_image && is_trailing && (kept < 2 || !comes_from_image(site.graph(), x))) {
+    const ValueId sum = TRY(sum_trailing(emitter, x, kept, *count, is_sum ? 1 : 1 / total));
+    return replaced_by(emitter.reshape(sum, site.result().shape));
   }
-  if (*count == 1) return replaced_by(site.emitter.reshape(site.inputs[0], site.result().shape));
-  // Kept axes before the first reduced one, kept axes behind it, reduced axes.
-  Ints outer, inner;
-  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(rank); ++axis) {
-    if (has(attrs.axes, axis)) continue;
-    (axis < attrs.axes.front() ? outer : inner).push_back(axis);
-  }
-  Exprs& exprs = site.emitter.exprs();
-  if (inner.empty() && (outer.size() < 2 || !is_image(site.graph(), site.inputs[0]))) {
-    const ValueId mean = TRY(mean_trailing(site.emitter, site.inputs[0], outer.size(), *count));
-    return replaced_by(site.emitter.reshape(mean, site.result().shape));
-  }
-  if (inner.empty()) {  // an image [N, C, ...]: its channels lie innermost
-    inner.push_back(outer.back());
-    outer.pop_back();
-  }
-  Ints axes = outer;
-  axes.insert(axes.end(), inner.begin(), inner.end());
-  axes.insert(axes.end(), attrs.axes.begin(), attrs.axes.end());
-  const auto product = [&](const Ints& list) {
-    Dim result = 1;
-    for (const std::int64_t axis : list) result = exprs.multiply(result, shape[static_cast<std::size_t>(axis)]);
-    return result;
-  };
-  const Dim channels = product(inner);
-  const Dim batch = product(outer);
-  const ValueId turned = TRY(site.emitter.permute(site.inputs[0], axes));
-  const ValueId image = TRY(site.emitter.reshape(turned, {batch, channels, *count, 1}));
-  const ValueId mean = TRY(mean_keeping(site.emitter, image, {2, 3}));
-  return replaced_by(site.emitter.reshape(mean, site.result().shape));
-}
-
-Replacement sum_to_mean(const Site& site) {
-  if (!is_float(site) || site.node.op != Op::kSum) return unchanged();
-  const auto& attrs = site.attrs<ReduceAttrs>();
-  const TensorType type = site.graph().type(site.inputs[0]);
-  const auto count = count_of(type.shape, attrs.axes);
-  if (!count || type.dtype != DType::kF32) return unchanged();
-  const ValueId mean = TRY(site.emitter.emit(Op::kMean, attrs, {site.inputs[0]}));
-  return replaced_by(with_number(site.emitter, Op::kMul, mean, static_cast<double>(*count)));
+  ValueId mean = TRY(mean_keeping(emitter, is_image ? x : TRY(image_of_reduced(emitter, x, attrs.axes)), {2, 3}));
+  if (is_sum) mean = TRY(with_number(emitter, Op::kMul, mean, total));
+  return replaced_by(emitter.reshape(mean, site.result().shape));
 }
 
 Replacement variance_to_means(const Site& site) {

@@ -121,9 +121,16 @@ void Lowering::forward(std::uint32_t id) {
   ids_[{result.index, result_order()}] = id;
 }
 
-std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<std::uint32_t> dims) {
+std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<std::uint32_t> dims,
+                                std::optional<std::int64_t> groups) {
   const ValueId id = graph_[segment_.nodes[at_]].inputs[i];
-  const Blob bytes = stored_bytes(*graph_.constant(id)->data, order);
+  TensorView data = *graph_.constant(id)->data;
+  if (groups) {
+    data.sizes[0] /= *groups;
+    data.strides.insert(data.strides.begin(), data.strides[0] * data.sizes[0]);
+    data.sizes.insert(data.sizes.begin(), *groups);
+  }
+  const Blob bytes = stored_bytes(data, order);
   const std::string key = sha256_hex(bytes.bytes());
   auto [found, is_new] = constants_.try_emplace(key, static_cast<std::uint32_t>(result_.graph.constants.size()));
   if (is_new) {
@@ -155,7 +162,8 @@ void Lowering::find_fusions() {
     const Node& node = graph_[segment_.nodes[i]];
     if (node.op != Op::kClamp) continue;
     const auto maker = makers.find(node.inputs[0]);
-    if (maker == makers.end() || readers[node.inputs[0]] != 1 || layout_.reads[i][0] != layout_.orders[node.inputs[0].index] ||
+    if (maker == makers.end() || readers[node.inputs[0]] != 1 ||
+        layout_.reads[i][0] != layout_.orders[node.inputs[0].index] ||
         !find_form(graph_[segment_.nodes[maker->second]].op)->has_bounds) {
       continue;
     }

@@ -43,8 +43,10 @@ class Lowering {
   std::uint32_t result();
   // The result lies where input 0 lies.
   void forward(std::uint32_t id);
-  // Constant weights as they are stored: the axes of the constant in this order, then with these sizes.
-  std::uint32_t weights(std::size_t i, const Order& order, std::vector<std::uint32_t> dims);
+  // Constant weights as they are stored: the axes of the constant in this order, then with these sizes. With groups the
+  // first axis counts as two, the group and what is in it.
+  std::uint32_t weights(std::size_t i, const Order& order, std::vector<std::uint32_t> dims,
+                        std::optional<std::int64_t> groups = {});
   void append(xnn::Node node);
 
   // The place of a logical axis in memory.
@@ -70,7 +72,7 @@ class Lowering {
   const Segment& segment_;
   const Layout& layout_;
   std::map<Key, std::uint32_t> ids_;
-  std::map<std::string, std::uint32_t> constants_;  // by key, of target_.constants
+  std::map<std::string, std::uint32_t> constants_;       // by key, of target_.constants
   std::vector<std::optional<std::size_t>> fused_clamp_;  // by position: the clamp that becomes the node's bounds
   std::vector<bool> is_fused_;                           // by position: this clamp
   std::vector<std::uint32_t> external_inputs_;
