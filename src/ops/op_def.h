@@ -64,6 +64,14 @@ struct Spelling {
   Aliasing aliasing = Aliasing::kFresh;
 };
 
+// Which axis of an op's data inputs and of its result is that of channels, which may differ much in range.
+enum class ChannelAxis : std::uint8_t {
+  kNone,
+  kSecond,    // of images
+  kLast,      // of rows
+  kOfJoining  // the axis along which it joins, of the inputs alone
+};
+
 struct FixedRange {
   double min;
   double max;
@@ -78,6 +86,7 @@ struct OpDef {
   Infer infer;
   std::vector<Spelling> spellings = {};  // names that mean just this op
   std::optional<FixedRange> range = {};  // kFixedRange only
+  ChannelAxis channels = ChannelAxis::kNone;
 };
 
 // One family of ops, and the names that mean several ops of the table.

@@ -201,7 +201,8 @@ Family product_family() {
        .roles = {Role::kData, Role::kWeight, Role::kBias},
        .required = 2,
        .infer = infer_linear,
-       .spellings = {{"aten.linear", read_linear}}},
+       .spellings = {{"aten.linear", read_linear}},
+       .channels = ChannelAxis::kLast},
       {.op = Op::kMatmul,
        .flow = QFlow::kComputes,
        .roles = {Role::kData, Role::kData},
@@ -214,7 +215,8 @@ Family product_family() {
                      {"aten.bmm", read_mm},
                      {"aten.mv", read_mv},
                      {"aten.dot", read_dot},
-                     {"aten.vdot", read_vdot}}},
+                     {"aten.vdot", read_vdot}},
+       .channels = ChannelAxis::kLast},
   };
   static const Spelling kCompounds[] = {
       {"aten.inner", read_inner},

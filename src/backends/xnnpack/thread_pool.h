@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 struct pthreadpool;
@@ -14,11 +15,16 @@ class ThreadPool {
   explicit ThreadPool(std::size_t threads);
 
   pthreadpool* get() const { return pool_.get(); }
+  std::size_t threads() const { return threads_; }
+
+  // Calls `work` once for each thread, at the same time, with its number.
+  void on_each_thread(const std::function<void(std::size_t)>& work) const;
 
  private:
   struct Delete {
     void operator()(pthreadpool* pool) const;
   };
+  std::size_t threads_;
   std::unique_ptr<pthreadpool, Delete> pool_;
 };
 

@@ -1,0 +1,222 @@
+// Splits a segment's translation into runtimes of one node each, and runs them over one memory.
+#include "backends/xnnpack/tapped.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "backends/xnnpack/builder.h"
+#include "backends/xnnpack/lowering.h"
+#include "base/packing.h"
+
+namespace isthmus::xnnpack {
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+
+// Its output is its input under another shape.
+bool moves_nothing(const xnn::Node& node) {
+  return node.kind == xnn::NodeKind::kReshape || node.kind == xnn::NodeKind::kCopy;
+}
+
+}  // namespace
+
+struct TappedSegment::Live {
+  struct Step {
+    Runtime runtime;
+    std::vector<std::uint32_t> externals;  // values by external id
+    std::uint32_t output;
+  };
+  struct FreeMemory {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t(kAlignment)); }
+  };
+  struct Shown {  // what is tapped at one storage
+    std::vector<TappedValue> values;
+  };
+
+  Segment segment;
+  Layout layout;
+  Translation made;
+  std::vector<std::uint32_t> storage;  // by value: the value whose bytes it lies in
+  std::vector<Step> steps;
+  std::map<std::uint32_t, Shown> shown;                   // by storage
+  std::map<std::uint32_t, std::vector<std::byte>> fixed;  // constant inputs, by value
+  // As last shaped:
+  std::vector<Dims> input_sizes;
+  std::vector<Dims> shapes;
+  std::vector<std::byte*> buffers;  // by value
+  std::unique_ptr<std::byte[], FreeMemory> memory;
+
+  Expected<void> add_steps(const std::map<std::string, Blob>& named_data);
+  Expected<Step> step_of(const xnn::Node& node, const NamedDataLookup& named_data) const;
+  Expected<void> shape(std::span<const Tensor> inputs);
+  void place();
+};
+
+TappedSegment::TappedSegment(std::unique_ptr<Live> live) : live_(std::move(live)) {}
+TappedSegment::TappedSegment(TappedSegment&&) noexcept = default;
+TappedSegment& TappedSegment::operator=(TappedSegment&&) noexcept = default;
+TappedSegment::~TappedSegment() = default;
+
+// A graph of this node alone: what it reads and makes comes from outside, its weights stay inside.
+Expected<TappedSegment::Live::Step> TappedSegment::Live::step_of(const xnn::Node& node,
+                                                                 const NamedDataLookup& named_data) const {
+  xnn::Graph graph;
+  graph.constants.emplace_back();
+  std::vector<std::uint32_t> externals;
+  std::map<std::uint32_t, std::uint32_t> ids;
+  const auto add = [&](std::uint32_t id, xnn::Role role) -> std::uint32_t {
+    if (id == xnn::kNone) return id;
+    const auto [found, is_new] = ids.try_emplace(id, static_cast<std::uint32_t>(graph.values.size()));
+    if (!is_new) return found->second;
+    xnn::Value value = made.graph.values[id];
+    value.external_id = xnn::kNone;
+    value.role = xnn::Role::kInternal;
+    if (value.data != 0) {
+      graph.constants.push_back(made.graph.constants[value.data]);
+      value.data = static_cast<std::uint32_t>(graph.constants.size() - 1);
+    } else {
+      value.role = role;
+      value.external_id = static_cast<std::uint32_t>(externals.size());
+      externals.push_back(id);
+    }
+    graph.values.push_back(std::move(value));
+    return found->second;
+  };
+  xnn::Node alone = node;
+  for (std::uint32_t& input : alone.inputs) input = add(input, xnn::Role::kInput);
+  for (std::uint32_t& output : alone.outputs) output = add(output, xnn::Role::kOutput);
+  graph.nodes.push_back(std::move(alone));
+  graph.external_count = static_cast<std::uint32_t>(externals.size());
+  return Step{TRY(xnnpack::build(graph, named_data)), std::move(externals), node.outputs[0]};
+}
+
+Expected<void> TappedSegment::Live::add_steps(const std::map<std::string, Blob>& named_data) {
+  const NamedDataLookup lookup = [&](const std::string& key) -> std::optional<Blob> {
+    const auto found = named_data.find(key);
+    return found == named_data.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (std::uint32_t i = 0; i < made.graph.values.size(); ++i) storage.push_back(i);
+  for (const xnn::Node& node : made.graph.nodes) {
+    if (moves_nothing(node)) {
+      storage[node.outputs[0]] = storage[node.inputs[0]];
+    } else {
+      steps.push_back(TRY(step_of(node, lookup)));
+    }
+  }
+  for (const auto& [id, value] : made.ids) {
+    if (made.graph.values[value].data != 0 || layout.orders[id.index].size() != made.graph.values[value].dims.size()) continue;
+    shown[storage[value]].values.push_back({id, {}, layout.orders[id.index]});
+  }
+  for (std::uint32_t i = 0; i < made.graph.values.size(); ++i) {
+    const xnn::Value& value = made.graph.values[i];
+    if (value.role != xnn::Role::kInput || made.inputs[value.external_id].value) continue;
+    const Blob& bytes = made.inputs[value.external_id].bytes;
+    std::vector<std::byte>& copy = fixed[i];
+    copy.resize(bytes.size() + kExtraBytes);
+    std::ranges::copy(bytes.bytes(), copy.begin());
+  }
+  return {};
+}
+
+Expected<TappedSegment> TappedSegment::build(const Graph& graph, const Segment& segment) {
+  auto live = std::make_unique<Live>();
+  live->segment = segment;
+  live->layout = layout_of(graph, segment);
+  live->made = TRY(Lowering(graph, segment, live->layout).run());
+  std::map<std::string, Blob> named_data;
+  for (const pte::NamedData& data : live->made.named_data) named_data.emplace(data.key, data.bytes);
+  TRY(live->add_steps(named_data));
+  return TappedSegment(std::move(live));
+}
+
+// Gives every value its place in one memory.
+void TappedSegment::Live::place() {
+  std::vector<Block> blocks(made.graph.values.size());
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    if (storage[i] != i || fixed.contains(i) || made.graph.values[i].data != 0) continue;
+    std::uint64_t count = 1;
+    for (const std::size_t size : shapes[i]) count *= size;
+    blocks[i].size = count * sizeof(float) + kExtraBytes;
+  }
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    if (made.graph.values[i].role == xnn::Role::kInput) blocks[storage[i]].touch(0);
+    if (made.graph.values[i].role == xnn::Role::kOutput) blocks[storage[i]].touch(steps.size() + 1);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const std::uint32_t value : steps[i].externals) blocks[storage[value]].touch(i + 1);
+  }
+  for (Block& block : blocks) {
+    if (block.size == 0) block = {};
+  }
+  const Packing packing = pack(blocks, kAlignment);
+  memory.reset(static_cast<std::byte*>(::operator new[](packing.bytes, std::align_val_t(kAlignment))));
+  std::memset(memory.get(), 0, packing.bytes);
+  buffers.assign(blocks.size(), nullptr);
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    const auto constant = fixed.find(storage[i]);
+    buffers[i] = constant != fixed.end() ? constant->second.data() : memory.get() + packing.offsets[storage[i]];
+  }
+}
+
+Expected<void> TappedSegment::Live::shape(std::span<const Tensor> inputs) {
+  std::vector<Dims> sizes;
+  for (const Tensor& input : inputs) sizes.emplace_back(input.sizes().begin(), input.sizes().end());
+  if (sizes == input_sizes && !shapes.empty()) return {};
+  shapes = declared_shapes(made.graph);
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < made.graph.values.size(); ++i) {
+    const xnn::Value& value = made.graph.values[i];
+    if (value.role == xnn::Role::kInput && made.inputs[value.external_id].value) shapes[i] = sizes[next++];
+  }
+  TRY(infer_shapes(made.graph, shapes, std::uint64_t{1} << 36));
+  for (Step& step : steps) {
+    std::vector<Dims> externals;
+    for (const std::uint32_t value : step.externals) externals.push_back(shapes[value]);
+    TRY(step.runtime.reshape(externals));
+  }
+  for (auto& [at, row] : shown) {
+    for (TappedValue& value : row.values) value.sizes = shapes[made.ids.at(value.id)];
+  }
+  place();
+  input_sizes = std::move(sizes);
+  return {};
+}
+
+Expected<std::vector<Tensor>> TappedSegment::run(std::span<const Tensor> inputs, const Tap& tap) {
+  Live& live = *live_;
+  TRY(live.shape(inputs));
+  const auto show = [&](std::uint32_t storage) {
+    const auto found = live.shown.find(storage);
+    if (found == live.shown.end()) return;
+    std::size_t count = 1;
+    for (const std::size_t size : live.shapes[storage]) count *= size;
+    tap({reinterpret_cast<const float*>(live.buffers[storage]), count}, found->second.values);
+  };
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < live.made.graph.values.size(); ++i) {
+    const xnn::Value& value = live.made.graph.values[i];
+    if (value.role != xnn::Role::kInput || !live.made.inputs[value.external_id].value) continue;
+    std::ranges::copy(inputs[next++].bytes(), live.buffers[i]);
+    show(i);
+  }
+  std::vector<std::byte*> buffers;
+  for (Live::Step& step : live.steps) {
+    buffers.clear();
+    for (const std::uint32_t value : step.externals) buffers.push_back(live.buffers[value]);
+    TRY(step.runtime.run(buffers));
+    show(step.output);
+  }
+  std::vector<Tensor> outputs(live.made.outputs.size());
+  for (std::uint32_t i = 0; i < live.made.graph.values.size(); ++i) {
+    const xnn::Value& value = live.made.graph.values[i];
+    if (value.role != xnn::Role::kOutput) continue;
+    Tensor output(DType::kF32, {live.shapes[i].begin(), live.shapes[i].end()});
+    std::memcpy(output.mutable_bytes().data(), live.buffers[i], output.bytes().size());
+    outputs[value.external_id - live.made.inputs.size()] = std::move(output);
+  }
+  return outputs;
+}
+
+}  // namespace isthmus::xnnpack

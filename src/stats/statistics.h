@@ -1,0 +1,64 @@
+// What calibration knows of each value of a graph: never of groups, so that any grouping can be decided with it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "stats/histogram.h"
+
+namespace isthmus {
+
+// Over all finite elements.
+struct Moments {
+  std::uint64_t count = 0;
+  std::uint64_t nans = 0;
+  std::uint64_t infinities = 0;
+  float min = std::numeric_limits<float>::infinity();
+  float max = -std::numeric_limits<float>::infinity();
+  double sum = 0;
+  double sum_of_squares = 0;
+
+  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+  double variance() const;
+  void merge(const Moments& other);
+  bool operator==(const Moments&) const = default;
+};
+
+// Along one axis.
+struct ChannelStatistics {
+  std::uint64_t count = 0;  // of finite elements of each channel; those of a channel with others are fewer
+  std::vector<float> min, max;
+  std::vector<double> sum;
+
+  void merge(const ChannelStatistics& other);
+  bool operator==(const ChannelStatistics&) const = default;
+};
+
+struct ValueStatistics {
+  Moments moments;
+  Histogram histogram;
+  std::map<std::uint32_t, ChannelStatistics> channels;  // by logical axis, where somebody will want them
+  // Sums of each sample's extremes, for their averages.
+  std::uint64_t samples = 0;
+  double sum_of_min = 0;
+  double sum_of_max = 0;
+
+  void merge(const ValueStatistics& other);
+  bool operator==(const ValueStatistics&) const = default;
+};
+
+struct Statistics {
+  std::uint64_t key = 0;      // of the graph that they belong to
+  std::uint64_t samples = 0;
+  std::map<std::string, ValueStatistics> values;  // by name of the value
+
+  // Fails where they belong to another graph.
+  Expected<void> merge(const Statistics& other);
+  bool operator==(const Statistics&) const = default;
+};
+
+}  // namespace isthmus
