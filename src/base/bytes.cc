@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/mapped_file.h"
+
 namespace isthmus {
 namespace {
 
@@ -44,7 +46,7 @@ std::optional<Blob> Blob::part(std::uint64_t offset, std::uint64_t size) const {
   return Blob(bytes_.subspan(offset, size), owner_);
 }
 
-Expected<Blob> map_file(const std::string& path) {
+Expected<MappedFile> MappedFile::open(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return system_error("open", path);
   struct stat status {};
@@ -53,12 +55,20 @@ Expected<Blob> map_file(const std::string& path) {
     return fail(ErrorKind::kEnvironment, fmt::format("cannot read {}: it is not a regular file", path));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return Blob();
+  if (size == 0) return MappedFile(Blob());
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (address == MAP_FAILED) return system_error("map", path);
   std::shared_ptr<const void> owner(address, [size](const void* start) { ::munmap(const_cast<void*>(start), size); });
-  return Blob(std::span(static_cast<const std::byte*>(address), size), std::move(owner));
+  return MappedFile(Blob(std::span(static_cast<const std::byte*>(address), size), std::move(owner)));
 }
+
+void MappedFile::forget_pages() const {
+  if (bytes_.size() == 0) return;
+  // Whether the system does it is its own business.
+  (void)::madvise(const_cast<std::byte*>(bytes_.bytes().data()), bytes_.size(), MADV_DONTNEED);
+}
+
+Expected<Blob> map_file(const std::string& path) { return TRY(MappedFile::open(path)).bytes(); }
 
 Expected<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
   std::string temporary = path + ".XXXXXX";
