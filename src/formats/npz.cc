@@ -27,6 +27,11 @@ Expected<NpyHeader> read_header(const Zip& zip, const ZipEntry& entry) {
   return read_npy_header(bytes, entry.size);
 }
 
+std::uint64_t bytes_of_row(const NpyHeader& header) {
+  const auto rows = static_cast<std::uint64_t>(header.shape[0]);
+  return rows == 0 ? 0 : header.data_bytes / rows;
+}
+
 }  // namespace
 
 Expected<RowReader> RowReader::over(TensorView whole) {
@@ -36,16 +41,26 @@ Expected<RowReader> RowReader::over(TensorView whole) {
 
 RowReader::RowReader(TensorView whole) : row_count_(whole.sizes.at(0)), whole_(std::move(whole)) {}
 
+RowReader::RowReader(TensorView whole, ZipChecksum checksum, NpyHeader header)
+    : row_count_(header.shape.at(0)),
+      whole_(std::move(whole)),
+      checksum_(std::move(checksum)),
+      header_(std::move(header)),
+      row_bytes_(bytes_of_row(header_)) {}
+
 RowReader::RowReader(ZipStream stream, NpyHeader header)
-    : row_count_(header.shape.at(0)), stream_(std::move(stream)), header_(std::move(header)), next_row_(-1) {
-  if (row_count_ > 0) row_bytes_ = header_.data_bytes / static_cast<std::uint64_t>(row_count_);
-}
+    : row_count_(header.shape.at(0)),
+      header_(std::move(header)),
+      row_bytes_(bytes_of_row(header_)),
+      stream_(std::move(stream)),
+      next_row_(-1) {}
 
 Expected<TensorView> RowReader::read(std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 0 || first > row_count_ || count > row_count_ - first) {
     return bad_input(fmt::format("{} rows from row {} on, of an array with {}", count, first, row_count_));
   }
   if (stream_) return inflate(first, count);
+  if (checksum_) TRY(checksum_->advance_to(header_.bytes + static_cast<std::uint64_t>(first + count) * row_bytes_));
   TensorView part = *whole_;
   part.sizes[0] = count;
   // Of an empty tensor the offset does not matter, and need not fit.
@@ -80,9 +95,18 @@ Expected<Npz> Npz::open(Blob file) {
     if (!entry.name.ends_with(kSuffix)) {
       return within(Expected<Npz>(bad_input("every entry of an .npz file is expected to be an .npy file")), place);
     }
-    NpyHeader header = TRY(within(read_header(npz.zip_, entry), place));
-    npz.arrays_.push_back({entry.name.substr(0, entry.name.size() - kSuffix.size()), header.dtype,
-                           std::move(header.shape), entry.is_compressed});
+    NpzArray& array = npz.arrays_.emplace_back();
+    array.name = entry.name.substr(0, entry.name.size() - kSuffix.size());
+    array.is_compressed = entry.is_compressed;
+    auto header = within(read_header(npz.zip_, entry), place);
+    if (!header && header.error().kind == ErrorKind::kUnsupported) {
+      array.unsupported = std::move(header).error();
+      continue;
+    }
+    if (!header) return tl::unexpected<Error>(std::move(header).error());
+    array.dtype = header->dtype;
+    array.shape = std::move(header->shape);
+    array.is_fortran_order = header->is_fortran_order;
   }
   return npz;
 }
@@ -93,6 +117,7 @@ const NpzArray* Npz::find(std::string_view name) const {
 }
 
 Expected<const ZipEntry*> Npz::entry_of(const NpzArray& array) const {
+  if (array.unsupported) return tl::unexpected<Error>(*array.unsupported);
   const ZipEntry* entry = zip_.find(array.name + std::string(kSuffix));
   if (entry == nullptr) return bad_input(fmt::format("no array {}", quoted(array.name)));
   return entry;
@@ -101,16 +126,20 @@ Expected<const ZipEntry*> Npz::entry_of(const NpzArray& array) const {
 Expected<TensorView> Npz::read(const NpzArray& array) {
   const ZipEntry* entry = TRY(entry_of(array));
   const Blob bytes = TRY(zip_.read(*entry));
+  if (!entry->is_compressed) TRY(ZipChecksum(*entry, bytes).advance_to(bytes.size()));
   return within(read_npy(bytes), fmt::format("array {}", quoted(array.name)));
 }
 
 Expected<RowReader> Npz::rows(const NpzArray& array) {
-  if (array.shape.empty()) return bad_input(fmt::format("array {} has no first axis", quoted(array.name)));
   const ZipEntry* entry = TRY(entry_of(array));
-  if (!entry->is_compressed) return RowReader::over(TRY(read(array)));
-  NpyHeader header = TRY(within(read_header(zip_, *entry), fmt::format("array {}", quoted(array.name))));
-  if (header.is_fortran_order) return RowReader::over(TRY(read(array)));
-  return RowReader(TRY(zip_.stream(*entry)), std::move(header));
+  const std::string place = fmt::format("array {}", quoted(array.name));
+  if (array.shape.empty()) return bad_input(place + " has no first axis");
+  if (array.is_fortran_order) return RowReader::over(TRY(read(array)));
+  NpyHeader header = TRY(within(read_header(zip_, *entry), place));
+  if (entry->is_compressed) return RowReader(TRY(zip_.stream(*entry)), std::move(header));
+  const Blob bytes = TRY(zip_.read(*entry));
+  TensorView whole = TRY(within(read_npy(bytes), place));
+  return RowReader(std::move(whole), ZipChecksum(*entry, bytes), std::move(header));
 }
 
 }  // namespace isthmus

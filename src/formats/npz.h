@@ -20,11 +20,13 @@ struct NpzArray {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
   bool is_compressed = false;
+  bool is_fortran_order = false;     // the first axis varies fastest
+  std::optional<Error> unsupported;  // why its elements are not read, such as text; then it has no type and no shape
 };
 
 // Parts of an array along its first axis. Arrays that lie in the file as they are give any rows without a copy.
 // Compressed ones are inflated from first to last, so rows should be asked for in ascending order; going back starts
-// over. Outlives the Npz it comes from.
+// over. The checksum is tested when the last row is read. Outlives the Npz it comes from.
 class RowReader {
  public:
   // Fails for a tensor of no axis.
@@ -37,32 +39,36 @@ class RowReader {
  private:
   friend class Npz;
   explicit RowReader(TensorView whole);
+  RowReader(TensorView whole, ZipChecksum checksum, NpyHeader header);
   RowReader(ZipStream stream, NpyHeader header);
   Expected<TensorView> inflate(std::int64_t first, std::int64_t count);
 
   std::int64_t row_count_ = 0;
   std::optional<TensorView> whole_;
-  // Of a compressed array:
-  std::optional<ZipStream> stream_;
+  std::optional<ZipChecksum> checksum_;  // of an array that lies in the file as it is
   NpyHeader header_;
   std::uint64_t row_bytes_ = 0;
+  // Of a compressed array:
+  std::optional<ZipStream> stream_;
   std::int64_t next_row_ = 0;  // -1: the stream is not at a row
 };
 
 class Npz {
  public:
+  // Arrays of element types that are not read are listed all the same.
   static Expected<Npz> open(Blob file);
 
   const std::vector<NpzArray>& arrays() const { return arrays_; }  // in the file's order
   const NpzArray* find(std::string_view name) const;               // null if there is none
 
-  // A whole array: a view into the file if stored, else inflated within the zip's budget and kept.
+  // A whole array, its checksum tested: a view into the file if stored, else inflated within the zip's budget and kept.
   Expected<TensorView> read(const NpzArray& array);
   // Fails for arrays of no axis. Compressed arrays in Fortran order are read whole.
   Expected<RowReader> rows(const NpzArray& array);
 
  private:
   explicit Npz(Zip zip) : zip_(std::move(zip)) {}
+  // Fails where the array is not supported.
   Expected<const ZipEntry*> entry_of(const NpzArray& array) const;
 
   Zip zip_;

@@ -36,6 +36,23 @@ struct ZipEntry {
   bool is_compressed = false;
 };
 
+// The checksum of an entry that lies in the file as it is, for those who read all of its bytes anyway.
+class ZipChecksum {
+ public:
+  // `bytes` are those that `Zip::read` gave for it.
+  ZipChecksum(const ZipEntry& entry, Blob bytes);
+
+  // Takes the bytes before `end` into account; each is read once. Fails if all are and the directory says otherwise.
+  Expected<void> advance_to(std::uint64_t end);
+
+ private:
+  std::string name_;
+  Blob bytes_;
+  std::uint64_t done_ = 0;
+  std::uint32_t expected_ = 0;
+  std::uint32_t found_ = 0;
+};
+
 // The bytes of one entry from first to last, without holding them all. The checksum of a compressed entry is tested
 // when its last byte is read; stored entries are not tested, or opening a model would read all of its weights.
 class ZipStream {

@@ -1,4 +1,4 @@
-// Inflates the entries of a zip archive, within a budget.
+// Inflates the entries of a zip archive, within a budget, and tests checksums.
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/check.h"
 #include "formats/untrusted_text.h"
 #include "formats/zip.h"
 
@@ -18,7 +19,30 @@ constexpr std::uint64_t kBytesPerFileByte = 64;
 // zlib counts in 32 bits.
 constexpr std::size_t kMostPerCall = std::size_t{1} << 30;
 
+std::uint32_t continued_checksum(std::uint32_t checksum, std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(::crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+Expected<void> check_checksum(const std::string& name, std::uint32_t found, std::uint32_t expected) {
+  if (found == expected) return {};
+  return bad_input(
+      fmt::format("zip entry {}: its checksum is {:08x}, {:08x} was expected", quoted(name), found, expected));
+}
+
 }  // namespace
+
+ZipChecksum::ZipChecksum(const ZipEntry& entry, Blob bytes)
+    : name_(entry.name), bytes_(std::move(bytes)), expected_(entry.crc32) {}
+
+Expected<void> ZipChecksum::advance_to(std::uint64_t end) {
+  CHECK(end <= bytes_.size(), "bytes behind the end of an entry were read");
+  if (end > done_) {
+    found_ = continued_checksum(found_, bytes_.bytes().subspan(done_, end - done_));
+    done_ = end;
+  }
+  if (done_ < bytes_.size()) return {};
+  return check_checksum(name_, found_, expected_);
+}
 
 InflateBudget::InflateBudget(std::uint64_t file_bytes) {
   const auto scaled = multiply_sizes(file_bytes, kBytesPerFileByte);
@@ -42,7 +66,7 @@ struct ZipStream::Inflater {
   bool is_ready = false;
   bool has_ended = false;
   std::size_t fed = 0;
-  uLong checksum = ::crc32(0, nullptr, 0);
+  std::uint32_t checksum = 0;
 
   Inflater() { is_ready = ::inflateInit2(&state, -MAX_WBITS) == Z_OK; }
   Inflater(const Inflater&) = delete;
@@ -125,7 +149,7 @@ Expected<void> ZipStream::inflate_into(std::span<std::byte> out) {
     return bad_input(fmt::format("zip entry {}: it inflates to {} bytes less than its directory says", quoted(name_),
                                  left_ - *written));
   }
-  inflater_->checksum = ::crc32_z(inflater_->checksum, reinterpret_cast<const Bytef*>(out.data()), out.size());
+  inflater_->checksum = continued_checksum(inflater_->checksum, out);
   return {};
 }
 
@@ -137,11 +161,7 @@ Expected<void> ZipStream::finish() {
   if (*written != 0) {
     return bad_input(fmt::format("zip entry {}: it inflates to more bytes than its directory says", quoted(name_)));
   }
-  if (inflater_->checksum != expected_crc32_) {
-    return bad_input(fmt::format("zip entry {}: its checksum is {:08x}, {:08x} was expected", quoted(name_),
-                                 inflater_->checksum, expected_crc32_));
-  }
-  return {};
+  return check_checksum(name_, inflater_->checksum, expected_crc32_);
 }
 
 }  // namespace isthmus

@@ -2,6 +2,8 @@
 // Without them nearly every inserted or removed byte would end at the directory's checks.
 #pragma once
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +39,9 @@ inline std::string stored_zip(const std::vector<NamedBytes>& entries) {
     put<std::uint32_t>(out, static_cast<std::uint16_t>(name.size()));
     out += name + bytes;
     put<std::uint32_t>(directory, 0x02014b50);
-    directory.append(16, '\0');
+    directory.append(12, '\0');
+    put<std::uint32_t>(
+        directory, static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size())));
     put<std::uint32_t>(directory, size);
     put<std::uint32_t>(directory, size);
     put<std::uint32_t>(directory, static_cast<std::uint16_t>(name.size()));

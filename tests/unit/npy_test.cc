@@ -207,14 +207,29 @@ TEST(Npz, RowsOfFortranOrder) {
 }
 
 TEST(Npz, RowsOfDamagedData) {
-  std::string zip = build_zip({{.name = "x.npy", .data = hundred_rows(), .is_deflated = true, .crc32 = 7}});
-  auto npz = Npz::open(blob_of(zip));
+  for (const bool is_deflated : {false, true}) {
+    std::string zip = build_zip({{.name = "x.npy", .data = hundred_rows(), .is_deflated = is_deflated, .crc32 = 7}});
+    auto npz = Npz::open(blob_of(zip));
+    ASSERT_TRUE(npz) << npz.error().text();
+    EXPECT_THAT(npz->read(npz->arrays().front()).error().text(), HasSubstr("checksum"));
+    auto rows = npz->rows(npz->arrays().front());
+    ASSERT_TRUE(rows);
+    EXPECT_TRUE(rows->read(0, 50));
+    EXPECT_TRUE(rows->read(90, 9));
+    EXPECT_THAT(rows->read(50, 50).error().text(), HasSubstr("checksum"));
+  }
+}
+
+TEST(Npz, ListsArraysThatItDoesNotRead) {
+  auto npz = Npz::open(blob_of(build_zip({{.name = "names.npy", .data = npy(header("<U2", "(1,)"), bytes_up_to(8))},
+                                          {.name = "x.npy", .data = hundred_rows(true)}})));
   ASSERT_TRUE(npz) << npz.error().text();
-  auto rows = npz->rows(npz->arrays().front());
-  ASSERT_TRUE(rows);
-  EXPECT_TRUE(rows->read(0, 50));
-  EXPECT_THAT(rows->read(50, 50).error().text(), HasSubstr("checksum"));
-  EXPECT_TRUE(rows->read(10, 50));
+  const NpzArray& names = *npz->find("names");
+  ASSERT_TRUE(names.unsupported);
+  EXPECT_THAT(npz->read(names).error().text(), HasSubstr("\"<U2\" is not read"));
+  EXPECT_THAT(npz->rows(names).error().text(), HasSubstr("in array \"names.npy\""));
+  EXPECT_FALSE(npz->find("x")->unsupported);
+  EXPECT_TRUE(npz->find("x")->is_fortran_order);
 }
 
 TEST(Npz, RefusesOtherEntriesAndBrokenArrays) {
