@@ -2,7 +2,6 @@
 #include "exec/interpreter.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "exec/half.h"
 #include "exec/kernel.h"
@@ -73,6 +72,12 @@ std::string place(const Graph& graph, const Node& node) {
 }  // namespace
 
 Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back({input.dtype(), {input.sizes().begin(), input.sizes().end()}});
+  return bind_symbols(graph, types);
+}
+
+Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const TensorType> inputs) {
   if (inputs.size() != graph.inputs().size()) {
     return bad_input(fmt::format("the model has {} inputs and {} were given", graph.inputs().size(), inputs.size()));
   }
@@ -80,16 +85,16 @@ Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> 
   SymbolValues values;
   const auto describe = [&](std::size_t i) {
     const Value& value = graph[graph.inputs()[i]];
-    return fmt::format("input {} ({}) is {}[{}], expected {}", i, value.name, name_of(inputs[i].dtype()),
-                       fmt::join(inputs[i].sizes(), ","), type_text(graph, value.type));
+    return fmt::format("input {} ({}) is {}, expected {}", i, value.name, type_text(graph, inputs[i]),
+                       type_text(graph, value.type));
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = graph.type(graph.inputs()[i]);
-    if (inputs[i].dtype() != type.dtype || inputs[i].sizes().size() != type.rank()) return bad_input(describe(i));
+    if (inputs[i].dtype != type.dtype || inputs[i].rank() != type.rank()) return bad_input(describe(i));
     for (std::size_t axis = 0; axis < type.rank(); ++axis) {
       const Dim dim = type.shape[axis];
       if (!dim.is_fixed() && exprs.find_symbol(exprs.text(dim)) != nullptr) {
-        values.emplace(exprs.text(dim), inputs[i].sizes()[axis]);
+        values.emplace(exprs.text(dim), inputs[i].shape[axis].value());
       }
     }
   }
@@ -102,16 +107,16 @@ Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> 
       const auto at_zero = exprs.evaluate(type.shape[axis], {{names[0], 0}});
       const auto at_one = exprs.evaluate(type.shape[axis], {{names[0], 1}});
       if (!at_zero || !at_one || *at_one <= *at_zero) continue;
-      const std::int64_t guess = (inputs[i].sizes()[axis] - *at_zero) / (*at_one - *at_zero);
+      const std::int64_t guess = (inputs[i].shape[axis].value() - *at_zero) / (*at_one - *at_zero);
       const auto check = exprs.evaluate(type.shape[axis], {{names[0], guess}});
-      if (check && *check == inputs[i].sizes()[axis]) values.emplace(names[0], guess);
+      if (check && *check == inputs[i].shape[axis].value()) values.emplace(names[0], guess);
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = graph.type(graph.inputs()[i]);
     for (std::size_t axis = 0; axis < type.rank(); ++axis) {
       const std::int64_t expected = TRY(within(exprs.evaluate(type.shape[axis], values), [&] { return describe(i); }));
-      if (expected != inputs[i].sizes()[axis]) return bad_input(describe(i));
+      if (expected != inputs[i].shape[axis].value()) return bad_input(describe(i));
     }
   }
   for (const auto& [name, value] : values) {

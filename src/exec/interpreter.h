@@ -15,6 +15,8 @@ namespace isthmus {
 // Values of the graph's symbols, from the shapes of its inputs. Checks number, type, rank, sizes and bounds; an error
 // names the input and both shapes.
 Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> inputs);
+// The same for inputs of which only the types are there; all of their sizes are numbers.
+Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const TensorType> inputs);
 
 // The result of one node whose inputs are known.
 Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
