@@ -1,0 +1,248 @@
+// Names, element types and shapes of arrays against those of a graph's inputs.
+#include "calibrate/sample_fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "exec/half.h"
+#include "exec/interpreter.h"
+#include "formats/untrusted_text.h"
+
+namespace isthmus {
+namespace {
+
+Tensor rounded_to_f32(const Tensor& tensor) {
+  Tensor result(DType::kF32, tensor.sizes());
+  std::ranges::transform(tensor.data<double>(), result.mutable_data<float>().begin(),
+                         [](double number) { return static_cast<float>(number); });
+  return result;
+}
+
+struct Conversion {
+  DType from, to;
+  Tensor (*convert)(const Tensor&);
+};
+constexpr Conversion kConversions[] = {
+    {DType::kF64, DType::kF32, rounded_to_f32},
+    {DType::kF32, DType::kBF16, [](const Tensor& tensor) { return narrowed(tensor, DType::kBF16); }},
+};
+
+const Conversion* find_conversion(DType from, DType to) {
+  const auto* const row = std::ranges::find_if(
+      kConversions, [&](const Conversion& conversion) { return conversion.from == from && conversion.to == to; });
+  return row == std::end(kConversions) ? nullptr : row;
+}
+
+Expected<void> check_dtype(const Value& input, const OfferedArray& array) {
+  const DType wanted = input.type.dtype;
+  if (array.dtype == wanted || find_conversion(array.dtype, wanted) != nullptr) return {};
+  const bool needs_scaling = is_floating(wanted) && !is_floating(array.dtype);
+  return bad_input(fmt::format("{} is {}, but input {} takes {}: {}save it as {}", array.label, name_of(array.dtype),
+                               input.name, name_of(wanted),
+                               needs_scaling ? "scale its numbers as for the training of the model and " : "",
+                               name_of(wanted)));
+}
+
+// An array can have all axes of its input, or all but the batch axis; axes of the array begin at `first`.
+enum class Form : std::uint8_t { kWhole, kRows, kNone };
+
+struct Axes {
+  Form form = Form::kNone;
+  std::size_t first = 0;  // axis of the array that follows the one that counts samples
+};
+
+Axes axes_of(const TensorType& input, const OfferedArray& array) {
+  const std::size_t first = array.counts_samples ? 1 : 0;
+  const std::size_t rank = array.sizes.size();
+  if (rank == input.rank() + first) return {Form::kWhole, first};
+  if (input.rank() > 0 && rank + 1 == input.rank() + first) return {Form::kRows, first};
+  return {Form::kNone, first};
+}
+
+// Calls `visit` with each dimension of the input that an axis of the array stands for, and the size there.
+template <class Visit>
+void each_axis(const TensorType& input, const OfferedArray& array, const Axes& axes, Visit visit) {
+  const std::size_t skipped = axes.form == Form::kRows ? 1 : 0;
+  for (std::size_t axis = skipped; axis < input.rank(); ++axis) {
+    visit(input.shape[axis], array.sizes[axes.first + axis - skipped]);
+  }
+}
+
+tl::unexpected<Error> wrong_shape(const Graph& graph, const Value& input, const OfferedArray& array) {
+  const Shape& shape = input.type.shape;
+  std::vector<std::string> sizes;
+  for (const Dim dim : shape) sizes.push_back(graph.exprs().text(dim));
+  const auto form = [&](std::size_t from) {
+    return fmt::format("{}[{}{}]", name_of(input.type.dtype),
+                       array.counts_samples ? from < sizes.size() ? "N," : "N" : "",
+                       fmt::join(sizes.begin() + static_cast<std::ptrdiff_t>(from), sizes.end(), ","));
+  };
+  const bool can_lack_batch = !shape.empty() && (array.counts_samples || !shape[0].is_fixed() || shape[0].is(1));
+  return bad_input(fmt::format("{}, but input {} takes {}{}{}", array.text(), input.name,
+                               can_lack_batch ? form(1) + " or " : "", form(0),
+                               array.counts_samples ? ", where N counts samples" : ""));
+}
+
+// Rows of a batch: what the model fixes, else the fewest that its bounds allow.
+Expected<std::int64_t> batch_size(const Exprs& exprs, Dim dim, const SymbolValues& known) {
+  SymbolValues values = known;
+  for (const std::string& name : exprs.symbols_in(dim)) {
+    values.emplace(name, std::max<std::int64_t>(1, exprs.find_symbol(name)->min.value_or(1)));
+  }
+  const std::int64_t size = TRY(exprs.evaluate(dim, values));
+  if (size < 1)
+    return bad_input(fmt::format("a first size of {} is {} here; at least 1 is needed", exprs.text(dim), size));
+  return size;
+}
+
+// The sizes of symbols that stand alone in an axis of an array.
+SymbolValues symbols_of(const Graph& graph, std::span<const OfferedArray> arrays) {
+  SymbolValues known;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const TensorType& type = graph.type(graph.inputs()[i]);
+    each_axis(type, arrays[i], axes_of(type, arrays[i]), [&](Dim dim, std::int64_t size) {
+      const std::string text = graph.exprs().text(dim);
+      if (graph.exprs().find_symbol(text) != nullptr) known.emplace(text, size);
+    });
+  }
+  return known;
+}
+
+Expected<SampleFit> fit_sample(const Graph& graph, const Value& input, const OfferedArray& array,
+                               const SymbolValues& known) {
+  const Axes axes = axes_of(input.type, array);
+  SampleFit fit;
+  if (axes.form == Form::kRows) {
+    const std::int64_t batch = TRY(within(batch_size(graph.exprs(), input.type.shape[0], known), array.label));
+    if (array.counts_samples) {
+      fit.rows = batch;
+    } else if (batch != 1) {
+      return wrong_shape(graph, input, array);
+    }
+    fit.sizes.push_back(batch);
+  }
+  fit.sizes.insert(fit.sizes.end(), array.sizes.begin() + static_cast<std::ptrdiff_t>(axes.first), array.sizes.end());
+  if (std::ranges::find(fit.sizes, 0) != fit.sizes.end()) {
+    return bad_input(fmt::format("{}: a sample of it has no numbers", array.text()));
+  }
+  return fit;
+}
+
+std::string list_of(std::span<const std::string> names) {
+  constexpr std::size_t kMostShown = 8;
+  const auto shown = names.first(std::min(names.size(), kMostShown));
+  return fmt::format("{}{}", fmt::join(shown, ", "),
+                     names.size() > shown.size() ? fmt::format(" and {} more", names.size() - shown.size()) : "");
+}
+
+}  // namespace
+
+std::string OfferedArray::text() const {
+  return fmt::format("{} is {}[{}]", label, name_of(dtype), fmt::join(sizes, ","));
+}
+
+OfferedArray offered(const NpzArray& array, bool counts_samples) {
+  return {fmt::format("array {}", quoted(array.name)), array.dtype, array.shape, counts_samples};
+}
+
+Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const Graph& graph) {
+  std::vector<std::string> names, numbers;
+  for (const ValueId id : graph.inputs()) {
+    names.push_back(graph[id].name);
+    numbers.push_back(fmt::format("input_{}", numbers.size()));
+  }
+  const auto find_all = [&](const std::vector<std::string>& wanted) {
+    std::vector<const NpzArray*> found;
+    for (const std::string& name : wanted) found.push_back(npz.find(name));
+    return found;
+  };
+  const auto gaps = [](const std::vector<const NpzArray*>& found) { return std::ranges::count(found, nullptr); };
+  const auto by_name = find_all(names), by_number = find_all(numbers);
+  const auto& found = gaps(by_number) < gaps(by_name) ? by_number : by_name;
+  if (gaps(found) == 0) {
+    for (const NpzArray* array : found) {
+      if (array->unsupported) return tl::unexpected<Error>(*array->unsupported);
+    }
+    return found;
+  }
+  std::vector<std::string> present;
+  for (const NpzArray& array : npz.arrays()) {
+    present.push_back(array.unsupported ? quoted(array.name)
+                                        : fmt::format("{} {}[{}]", quoted(array.name), name_of(array.dtype),
+                                                      fmt::join(array.shape, ",")));
+  }
+  const auto missing = static_cast<std::size_t>(std::ranges::find(found, nullptr) - found.begin());
+  return bad_input(fmt::format("input {} has no array: arrays named {}, or {}, are expected; the file has {}",
+                               names[missing], list_of(names), list_of(numbers),
+                               present.empty() ? "none" : list_of(present)));
+}
+
+Expected<std::vector<SampleFit>> fit_samples(const Graph& graph, std::span<const OfferedArray> arrays) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Value& input = graph[graph.inputs()[i]];
+    TRY(check_dtype(input, arrays[i]));
+    const Axes axes = axes_of(input.type, arrays[i]);
+    bool fits = axes.form != Form::kNone;
+    if (fits) {
+      each_axis(input.type, arrays[i], axes,
+                [&](Dim dim, std::int64_t size) { fits = fits && (!dim.is_fixed() || dim.is(size)); });
+    }
+    if (!fits) return wrong_shape(graph, input, arrays[i]);
+  }
+  const SymbolValues known = symbols_of(graph, arrays);
+  std::vector<SampleFit> fits;
+  std::vector<TensorType> types;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Value& input = graph[graph.inputs()[i]];
+    fits.push_back(TRY(fit_sample(graph, input, arrays[i], known)));
+    types.push_back({input.type.dtype, {fits[i].sizes.begin(), fits[i].sizes.end()}});
+    texts.push_back(arrays[i].text());
+  }
+  TRY(within(bind_symbols(graph, types), [&] { return list_of(texts); }));
+  return fits;
+}
+
+Expected<std::int64_t> count_samples(std::span<const OfferedArray> arrays, std::span<const SampleFit> fits) {
+  if (arrays.empty()) return bad_input("the model has no inputs: there are no samples of it");
+  const auto rows_text = [&](std::size_t i) {
+    return fmt::format("{} has {} rows{}", arrays[i].label, arrays[i].sizes[0],
+                       fits[i].rows == 1 ? "" : fmt::format(" for samples of {}", fits[i].rows));
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].sizes[0] < fits[i].rows) return bad_input(rows_text(i) + ": that is no sample");
+    const auto product = [&](std::size_t array, std::size_t fit) {
+      return multiply_sizes(static_cast<std::uint64_t>(arrays[array].sizes[0]),
+                            static_cast<std::uint64_t>(fits[fit].rows));
+    };
+    if (!product(0, i) || product(0, i) != product(i, 0)) {
+      return bad_input(fmt::format("{} and {}: all arrays must hold as many samples", rows_text(0), rows_text(i)));
+    }
+  }
+  return arrays[0].sizes[0] / fits[0].rows;
+}
+
+void note_conversions(const Graph& graph, std::span<const OfferedArray> arrays, Diagnostics& diagnostics) {
+  constexpr std::string_view kCode = "sample-converted";
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Value& input = graph[graph.inputs()[i]];
+    if (arrays[i].dtype == input.type.dtype) continue;
+    const bool is_known = std::ranges::any_of(diagnostics.entries(), [&](const Diagnostic& entry) {
+      return entry.code == kCode && entry.node == input.name;
+    });
+    if (is_known) continue;
+    diagnostics.note(std::string(kCode), input.name,
+                     fmt::format("{} is {}; its numbers are rounded to {}, which input {} takes", arrays[i].label,
+                                 name_of(arrays[i].dtype), name_of(input.type.dtype), input.name));
+  }
+}
+
+Tensor as_input(const Tensor& tensor, DType dtype, std::vector<std::int64_t> sizes) {
+  const Conversion* conversion = find_conversion(tensor.dtype(), dtype);
+  CHECK(conversion != nullptr || tensor.dtype() == dtype, "an array that does not fit its input was read");
+  return (conversion == nullptr ? tensor : conversion->convert(tensor)).with_sizes(std::move(sizes));
+}
+
+}  // namespace isthmus

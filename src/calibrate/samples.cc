@@ -1,0 +1,51 @@
+// Chooses the source by the path, and gives example inputs as a sample.
+#include "calibrate/samples.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "calibrate/sample_files.h"
+#include "exec/interpreter.h"
+
+namespace isthmus {
+namespace {
+
+class ExampleSamples final : public Samples {
+ public:
+  explicit ExampleSamples(std::vector<Tensor> sample) : sample_(std::move(sample)) {}
+  std::optional<std::size_t> count() const override { return 1; }
+  Expected<std::optional<std::vector<Tensor>>> next() override { return std::exchange(sample_, std::nullopt); }
+
+ private:
+  std::optional<std::vector<Tensor>> sample_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const Graph& graph,
+                                                const SampleOptions& options, Diagnostics& diagnostics) {
+  if (options.most == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
+  std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
+  if (std::filesystem::is_directory(path, problem)) return open_folder(path, graph, options, diagnostics);
+  if (path.ends_with(".npz")) return open_npz(path, graph, options, diagnostics);
+  return bad_input(
+      fmt::format("{}: samples are expected in an .npz file, or in a folder of .npy and .npz files", path));
+}
+
+Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
+                                                   std::span<const std::optional<TensorView>> examples) {
+  std::vector<Tensor> sample;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (i >= examples.size() || !examples[i]) {
+      return bad_input(
+          fmt::format("the model has no example of input {}: samples are needed", graph[graph.inputs()[i]].name));
+    }
+    sample.push_back(Tensor::from(*examples[i]));
+  }
+  TRY(within(bind_symbols(graph, sample), "the example inputs of the model; samples of the right shape are needed"));
+  return std::make_unique<ExampleSamples>(std::move(sample));
+}
+
+}  // namespace isthmus
