@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "backends/xnnpack/desc.h"
 #include "canonicalize/canonicalize.h"
 #include "emit/emit.h"
 #include "exec/tensor.h"
@@ -73,6 +74,12 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
   result.graph = TRY(clock.stage("legalize", legalize(std::move(canonical), *options.backend, {}, &result.rewrites)));
   result.partitioning = clock.stage("partition", partition(result.graph, *options.backend));
   return result;
+}
+
+Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
+                               const Progress& progress, Diagnostics& diagnostics) {
+  const Partitioning on_xnnpack = partition(prepared.graph, xnnpack::desc());
+  return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }
 
 Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,

@@ -12,6 +12,7 @@
 #include "backends/partitioning.h"
 #include "base/diag.h"
 #include "base/expected.h"
+#include "calibrate/calibrate.h"
 #include "emit/memory_plan.h"
 #include "ir/graph.h"
 #include "load/load.h"
@@ -45,6 +46,11 @@ struct Prepared {
 Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites);
 Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics);
+
+// The statistics of every value of the prepared graph. It runs on the local XNNPACK, whatever its target; what that
+// lacks runs on the reference kernels.
+Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
+                               const Progress& progress, Diagnostics& diagnostics);
 
 struct Compiled {
   std::vector<std::byte> bytes;  // of the program file

@@ -25,9 +25,11 @@ struct Command {
 };
 
 Command add_bench(CLI::App& app);
+Command add_calibrate(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_compile(CLI::App& app);
 Command add_inspect(CLI::App& app);
+Command add_merge(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_targets(CLI::App& app);
 

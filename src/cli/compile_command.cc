@@ -1,12 +1,11 @@
 // isthmus check, isthmus compile
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
-#include <thread>
 
 #include "backends/xnnpack/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/model_options.h"
 #include "cli/open_model.h"
 #include "cli/terminal.h"
 #include "ir/text.h"
@@ -17,50 +16,16 @@ namespace isthmus {
 namespace {
 
 struct Options {
-  std::string file;
-  std::string target;
+  ModelOptions model;
   std::string output;
   std::string stage;
-  std::vector<std::string> shapes;
-  std::optional<std::int64_t> batch;
-  std::optional<std::int64_t> most_batch;
   std::optional<std::size_t> most_delegates;
-  std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  std::size_t threads = default_threads();
   bool is_float = false;
   bool wants_json = false;
   bool is_quiet = false;
   bool is_verbose = false;
 };
-
-// "x=1,3,224,224"
-Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const auto refuse = [&] { return bad_input(fmt::format("--shape {}: expected NAME=1,3,224,224", text)); };
-  if (equals == std::string::npos || equals == 0) return refuse();
-  std::pair<std::string, std::vector<std::int64_t>> shape{text.substr(0, equals), {}};
-  const char* at = text.data() + equals + 1;
-  const char* end = text.data() + text.size();
-  while (at != end) {
-    std::int64_t size = 0;
-    const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 1 || (next != end && *next != ',')) return refuse();
-    shape.second.push_back(size);
-    at = next == end ? next : next + 1;
-  }
-  return shape;
-}
-
-Expected<PrepareOptions> prepare_options(const Options& options) {
-  PrepareOptions result;
-  result.backend = find_backend(options.target);
-  result.shapes.batch = options.batch;
-  result.shapes.most_batch = options.most_batch;
-  for (const std::string& text : options.shapes) {
-    auto shape = TRY(read_shape(text));
-    result.shapes.inputs.insert(std::move(shape));
-  }
-  return result;
-}
 
 ExitCode verdict(const Options& options, const CompileSummary& summary) {
   const bool is_too_many = options.most_delegates && summary.delegates > *options.most_delegates;
@@ -88,14 +53,14 @@ Expected<void> print_stage(const Options& options, const PrepareOptions& wanted,
 
 Expected<ExitCode> check(const Options& options) {
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.file, diagnostics));
-  const PrepareOptions wanted = TRY(prepare_options(options));
+  const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
+  const PrepareOptions wanted = TRY(prepare_options(options.model));
   if (!options.stage.empty()) {
-    TRY(within(print_stage(options, wanted, opened.model.graph), options.file));
+    TRY(within(print_stage(options, wanted, opened.model.graph), options.model.file));
     return kExitFine;
   }
-  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.file));
-  const CompileSummary summary = summarize(options.file, *wanted.backend, prepared, diagnostics);
+  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.model.file));
+  const CompileSummary summary = summarize(options.model.file, *wanted.backend, prepared, diagnostics);
   if (!options.wants_json && !options.is_quiet) print_diagnostics(diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
   return verdict(options, summary);
@@ -105,14 +70,14 @@ Expected<ExitCode> compile_file(const Options& options) {
   if (!options.stage.empty()) return check(options);
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.file, diagnostics));
-  const PrepareOptions wanted = TRY(prepare_options(options));
-  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.file));
-  CompileSummary summary = summarize(options.file, *wanted.backend, prepared, diagnostics);
+  const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
+  const PrepareOptions wanted = TRY(prepare_options(options.model));
+  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.model.file));
+  CompileSummary summary = summarize(options.model.file, *wanted.backend, prepared, diagnostics);
   if (verdict(options, summary) == kExitFine) {
     const xnnpack::ThreadPool threads(options.threads);
     const Compiled compiled =
-        TRY(within(compile(prepared, *wanted.backend, opened.model.examples, threads.get()), options.file));
+        TRY(within(compile(prepared, *wanted.backend, opened.model.examples, threads.get()), options.model.file));
     TRY(write_file(options.output, compiled.bytes));
     add_file(summary, options.output, prepared, compiled);
   }
@@ -124,14 +89,7 @@ Expected<ExitCode> compile_file(const Options& options) {
 }
 
 void add_common(CLI::App& command, Options& options) {
-  std::vector<std::string> targets;
-  for (const BackendDesc* backend : backends()) targets.emplace_back(backend->name);
-  command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
-  command.add_option("--target", options.target, "where it is to run")->required()->check(CLI::IsMember(targets));
-  command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")->allow_extra_args(false);
-  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
-  command.add_option("--max-batch", options.most_batch, "the largest first size of the inputs")
-      ->check(CLI::PositiveNumber);
+  add_model_options(command, options.model);
   command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
   command.add_option("--to", options.stage, "stop after this stage and print the graph")
       ->check(CLI::IsMember({"load", "canonicalize", "legalize", "partition"}));

@@ -12,6 +12,8 @@
 #include "formats/untrusted_text.h"
 #include "ir/text.h"
 #include "report/inspect.h"
+#include "report/stats.h"
+#include "stats/stats_file.h"
 #include "report/program.h"
 
 namespace isthmus {
@@ -52,8 +54,17 @@ Expected<void> inspect_program(const Options& options, const OpenFile& file) {
   return {};
 }
 
+Expected<void> inspect_statistics(const Options& options, const OpenFile& file) {
+  if (options.wants_ir) return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
+  const Statistics statistics = TRY(within(read_stats(file.bytes), file.path));
+  const StatsSummary summary{file.path, &statistics};
+  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  return {};
+}
+
 Expected<void> inspect(const Options& options) {
   const OpenFile file = TRY(open_file(options.file));
+  if (file.kind == FileKind::kStatistics) return inspect_statistics(options, file);
   if (file.kind == FileKind::kProgram) return inspect_program(options, file);
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(file, diagnostics));
@@ -73,9 +84,9 @@ Expected<void> inspect(const Options& options) {
 
 Command add_inspect(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("inspect", "What is in a .pt2 or .pte file: inputs, outputs, operators, delegates, memory.");
+      app.add_subcommand("inspect", "What is in a .pt2, .pte or .stats file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2) or a program file (.pte)")->required();
+  command->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte) or statistics (.stats)")->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
   command->add_option("--to", options->stage, "with --ir: the graph after this stage")

@@ -5,12 +5,17 @@
 
 #include "formats/pte.h"
 
+#include "stats/stats_file.h"
+
 namespace isthmus {
 
 Expected<OpenFile> open_file(const std::string& path) {
   Blob bytes = TRY(map_file(path));
   const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
-  return OpenFile{path, std::move(bytes), is_program ? FileKind::kProgram : FileKind::kArchive};
+  const FileKind kind = is_program              ? FileKind::kProgram
+                        : is_stats_file(bytes) ? FileKind::kStatistics
+                                               : FileKind::kArchive;
+  return OpenFile{path, std::move(bytes), kind};
 }
 
 Expected<OpenModel> open_model(const OpenFile& file, Diagnostics& diagnostics) {

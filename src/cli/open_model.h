@@ -14,7 +14,8 @@ namespace isthmus {
 
 enum class FileKind : std::uint8_t {
   kArchive,  // of torch.export (.pt2)
-  kProgram,  // of the ExecuTorch runtime (.pte)
+  kProgram,     // of the ExecuTorch runtime (.pte)
+  kStatistics,  // of `isthmus calibrate` (.stats)
 };
 
 // A file and what it is: by its content, and by its name only where the content is neither.

@@ -9,7 +9,9 @@
 #include "report/op_table.h"
 #include "report/program.h"
 #include "report/run.h"
+#include "report/stats.h"
 #include "report/target_table.h"
+#include "stats/range.h"
 
 namespace isthmus {
 namespace {
@@ -248,6 +250,39 @@ std::string target_json(const BackendDesc& backend) {
   Json rules = Json::array();
   for (const Rewrite& row : backend.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
   return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}});
+}
+
+std::string to_json(const CalibrateSummary& summary) {
+  Json warnings = Json::array();
+  for (const Diagnostic& entry : summary.diagnostics) {
+    if (entry.severity == Severity::kWarning) {
+      warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
+    }
+  }
+  return dump({{"model", summary.model},
+               {"target", summary.target},
+               {"output", summary.output},
+               {"samples", summary.statistics->samples},
+               {"values", summary.statistics->values.size()},
+               {"seconds", summary.seconds},
+               {"warnings", warnings}});
+}
+
+std::string to_json(const StatsSummary& summary) {
+  Json values = Json::array();
+  for (const auto& [name, value] : summary.statistics->values) {
+    const Range range = range_of(value);
+    values.push_back({{"name", name},
+                      {"count", value.moments.count},
+                      {"min", value.moments.min},
+                      {"max", value.moments.max},
+                      {"mean", value.moments.mean()},
+                      {"variance", value.moments.variance()},
+                      {"nans", value.moments.nans},
+                      {"infinities", value.moments.infinities},
+                      {"range", {range.min, range.max}}});
+  }
+  return dump({{"kind", "stats"}, {"samples", summary.statistics->samples}, {"values", values}});
 }
 
 }  // namespace isthmus

@@ -1,0 +1,343 @@
+// Workers that each run samples of their own, and the ordered sum of what they measured.
+#include "calibrate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "backends/xnnpack/tapped.h"
+#include "exec/interpreter.h"
+#include "ir/fingerprint.h"
+#include "ir/literals.h"
+#include "ops/table.h"
+#include "stats/measure.h"
+#include "stats/stats_file.h"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t kCountedNumbers = 4096;
+
+// The logical axes of each value by which somebody will want statistics.
+std::vector<std::set<std::uint32_t>> channel_axes(const Graph& graph) {
+  std::vector<std::set<std::uint32_t>> axes(graph.values().size());
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::kForeign) continue;
+    const OpDef& row = def(node.op);
+    const auto add = [&](ValueId id, std::int64_t axis) {
+      const auto rank = static_cast<std::int64_t>(graph.type(id).rank());
+      if (axis < rank) axes[id.index].insert(static_cast<std::uint32_t>(axis < 0 ? axis + rank : axis));
+    };
+    const auto add_data = [&](std::int64_t axis) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (row.roles[std::min(i, row.roles.size() - 1)] == Role::kData) add(node.inputs[i], axis);
+      }
+    };
+    switch (row.channels) {
+      case ChannelAxis::kNone:
+        break;
+      case ChannelAxis::kSecond:
+      case ChannelAxis::kLast: {
+        const std::int64_t axis = row.channels == ChannelAxis::kSecond ? 1 : -1;
+        add_data(axis);
+        add(node.outputs[0], axis);
+        break;
+      }
+      case ChannelAxis::kOfJoining:
+        add_data(std::get<AxisAttrs>(node.attrs).axis);
+        break;
+    }
+  }
+  return axes;
+}
+
+// What one sample adds, except to histograms.
+struct Measured {
+  ValueId id;
+  Moments moments;
+  std::vector<std::pair<std::uint32_t, ChannelStatistics>> channels;
+};
+
+// Measures values as they are made. Histograms grow here; they come out the same in any order.
+class Collector {
+ public:
+  Collector(const Graph& graph, const std::vector<std::set<std::uint32_t>>& axes)
+      : axes_(axes), histograms_(graph.values().size()) {}
+
+  // Values that lie in the same bytes are measured once.
+  void see(std::span<const float> numbers, std::span<const xnnpack::TappedValue> values) {
+    std::optional<Moments> moments;
+    std::map<std::array<std::size_t, 3>, ChannelMeasure> done;
+    for (const xnnpack::TappedValue& value : values) {
+      for (const std::uint32_t axis : axes_[value.id.index]) {
+        const auto split = split_at(value, axis);
+        const auto found = done.find(split);
+        if (found != done.end()) continue;
+        const ChannelMeasure& measure =
+            done.emplace(split, measure_channels(numbers, split[0], split[1], split[2])).first->second;
+        if (!moments) moments = measure.moments;
+      }
+    }
+    if (!moments) moments = measure(numbers);
+    const xnnpack::TappedValue& first = values.front();
+    Histogram& histogram = histograms_[first.id.index];
+    count(histogram, numbers, *moments, first.sizes.empty() ? 1 : first.sizes.back());
+    for (const xnnpack::TappedValue& value : values) {
+      Measured row{value.id, *moments, {}};
+      for (const std::uint32_t axis : axes_[value.id.index]) {
+        row.channels.emplace_back(axis, done.at(split_at(value, axis)).channels);
+      }
+      sample_.push_back(std::move(row));
+      shares_[value.id] = first.id;
+    }
+  }
+  void see(ValueId id, const Tensor& tensor) {
+    if (tensor.dtype() != DType::kF32) return;
+    const xnnpack::TappedValue value{id, {tensor.sizes().begin(), tensor.sizes().end()},
+                                     row_major(tensor.sizes().size())};
+    see(tensor.data<float>(), {&value, 1});
+  }
+
+  std::vector<Measured> take_sample() { return std::exchange(sample_, {}); }
+  // Of each value that was seen, its own or the one that it shares.
+  const Histogram* histogram(ValueId id) const {
+    const auto found = shares_.find(id);
+    return found == shares_.end() ? nullptr : &histograms_[found->second.index];
+  }
+
+ private:
+  // Sizes before, along and behind an axis, in the order of memory.
+  static std::array<std::size_t, 3> split_at(const xnnpack::TappedValue& value, std::uint32_t axis) {
+    std::array<std::size_t, 3> split{1, 1, 1};
+    const auto place = static_cast<std::size_t>(std::ranges::find(value.order, axis) - value.order.begin());
+    for (std::size_t i = 0; i < value.sizes.size(); ++i) split[i < place ? 0 : i == place ? 1 : 2] *= value.sizes[i];
+    return split;
+  }
+  static void count(Histogram& histogram, std::span<const float> numbers, const Moments& moments,
+                    std::size_t innermost) {
+    if (moments.count == 0) return;
+    const std::size_t stride = histogram_stride(numbers.size(), innermost);
+    if (moments.nans + moments.infinities == 0) {
+      histogram.add(numbers, stride, moments.min, moments.max);
+      return;
+    }
+    std::vector<float> finite;
+    for (std::size_t i = 0; i < numbers.size(); i += stride) {
+      if (std::isfinite(numbers[i])) finite.push_back(numbers[i]);
+    }
+    histogram.add(finite, 1, moments.min, moments.max);
+  }
+
+  const std::vector<std::set<std::uint32_t>>& axes_;
+  std::vector<Histogram> histograms_;
+  std::map<ValueId, ValueId> shares_;
+  std::vector<Measured> sample_;
+};
+
+// Runs whole samples: XNNPACK segments and single nodes of the reference kernels.
+class Worker {
+ public:
+  Worker(const Graph& graph, const Partitioning& places, const std::vector<std::set<std::uint32_t>>& axes)
+      : graph_(graph), places_(places), collector_(graph, axes) {}
+
+  Expected<void> build() {
+    for (const Segment& segment : places_.segments) {
+      segments_.push_back(TRY(xnnpack::TappedSegment::build(graph_, segment)));
+    }
+    return {};
+  }
+
+  Expected<void> run(std::span<const Tensor> inputs) {
+    const SymbolValues symbols = TRY(bind_symbols(graph_, inputs));
+    std::vector<std::optional<Tensor>> values(graph_.values().size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs()[i].index] = inputs[i];
+    std::set<ValueId> shown;
+    const auto value_of = [&](ValueId id) -> Tensor {
+      const Constant* constant = graph_.constant(id);
+      return constant != nullptr ? Tensor::from(*constant->data) : *values[id.index];
+    };
+    for (const auto& step : places_.schedule) {
+      if (const auto* number = std::get_if<std::size_t>(&step)) {
+        const Segment& segment = places_.segments[*number];
+        std::vector<Tensor> arguments;
+        for (const ValueId input : segment.inputs) arguments.push_back(value_of(input));
+        const auto tap = [&](std::span<const float> numbers, std::span<const xnnpack::TappedValue> tapped) {
+          std::vector<xnnpack::TappedValue> fresh;
+          for (const xnnpack::TappedValue& value : tapped) {
+            if (shown.insert(value.id).second) fresh.push_back(value);
+          }
+          if (!fresh.empty()) collector_.see(numbers, fresh);
+        };
+        std::vector<Tensor> results = TRY(segments_[*number].run(arguments, tap));
+        for (std::size_t i = 0; i < results.size(); ++i) values[segment.outputs[i].index] = std::move(results[i]);
+        continue;
+      }
+      const Node& node = graph_[std::get<NodeId>(step)];
+      std::vector<Tensor> arguments;
+      for (const ValueId input : node.inputs) arguments.push_back(value_of(input));
+      const auto place = [&] {
+        return fmt::format("{} %{}{}", name_of(node.op), graph_[node.outputs[0]].name,
+                           node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+      };
+      Tensor result = TRY(within(evaluate_node(graph_, node, arguments, symbols), place));
+      if (shown.insert(node.outputs[0]).second) collector_.see(node.outputs[0], result);
+      values[node.outputs[0].index] = std::move(result);
+    }
+    for (const ValueId input : graph_.inputs()) {
+      if (shown.insert(input).second) collector_.see(input, *values[input.index]);
+    }
+    return {};
+  }
+
+  Collector& collector() { return collector_; }
+
+ private:
+  const Graph& graph_;
+  const Partitioning& places_;
+  Collector collector_;
+  std::vector<xnnpack::TappedSegment> segments_;
+};
+
+// Hands out samples and takes what was measured, in the same order.
+class Ledger {
+ public:
+  Ledger(const Graph& graph, Samples& samples, const Progress& progress)
+      : graph_(graph), samples_(samples), progress_(progress) {}
+
+  struct Ticket {
+    std::size_t number;
+    std::vector<Tensor> inputs;
+  };
+  // Nothing at the end, and after a failure.
+  std::optional<Ticket> take() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return std::nullopt;
+    auto sample = samples_.next();
+    if (!sample) {
+      failure_ = std::move(sample).error();
+      return std::nullopt;
+    }
+    if (!*sample) return std::nullopt;
+    if (auto problem = refuse(**sample)) {
+      failure_ = std::move(problem);
+      return std::nullopt;
+    }
+    return Ticket{handed_out_++, std::move(**sample)};
+  }
+  void give(std::size_t number, Expected<std::vector<Measured>> measured) {
+    std::unique_lock lock(mutex_);
+    turn_.wait(lock, [&] { return number == taken_back_; });
+    ++taken_back_;
+    if (!measured && !failure_) failure_ = std::move(measured).error();
+    if (!failure_) add(*measured);
+    if (!failure_ && progress_ && !progress_(taken_back_)) failure_ = Error(ErrorKind::kEnvironment, "interrupted");
+    turn_.notify_all();
+  }
+
+  Expected<Statistics> result(const std::vector<std::unique_ptr<Worker>>& workers) {
+    if (failure_) return tl::unexpected<Error>(std::move(*failure_));
+    if (taken_back_ == 0) return bad_input("there are no samples: ranges cannot come from nothing");
+    Statistics statistics{fingerprint(graph_, kStatsVersion), taken_back_, {}};
+    for (auto& [id, value] : values_) {
+      for (const auto& worker : workers) {
+        if (const Histogram* histogram = worker->collector().histogram(id)) value.histogram.merge(*histogram);
+      }
+      statistics.values.emplace(graph_[id].name, std::move(value));
+    }
+    return statistics;
+  }
+
+ private:
+  // Numbers that are none would make every range meaningless.
+  std::optional<Error> refuse(const std::vector<Tensor>& inputs) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].dtype() != DType::kF32) continue;
+      const Moments moments = measure(inputs[i].data<float>());
+      if (moments.nans + moments.infinities == 0) continue;
+      return Error(ErrorKind::kBadInput,
+                   fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it",
+                               handed_out_, i, graph_[graph_.inputs()[i]].name, moments.nans, moments.infinities));
+    }
+    return std::nullopt;
+  }
+  void add(const std::vector<Measured>& sample) {
+    for (const Measured& row : sample) {
+      ValueStatistics& value = values_[row.id];
+      value.moments.merge(row.moments);
+      for (const auto& [axis, channels] : row.channels) value.channels[axis].merge(channels);
+      if (row.moments.count == 0) continue;
+      ++value.samples;
+      value.sum_of_min += static_cast<double>(row.moments.min);
+      value.sum_of_max += static_cast<double>(row.moments.max);
+    }
+  }
+
+  const Graph& graph_;
+  Samples& samples_;
+  const Progress& progress_;
+  std::mutex mutex_;
+  std::condition_variable turn_;
+  std::size_t handed_out_ = 0;
+  std::size_t taken_back_ = 0;
+  std::optional<Error> failure_;
+  std::map<ValueId, ValueStatistics> values_;
+};
+
+void warn_of_odd_values(const Graph& graph, const Statistics& statistics, Diagnostics& diagnostics) {
+  for (const Value& value : graph.values()) {
+    const auto found = statistics.values.find(value.name);
+    if (found == statistics.values.end()) continue;
+    const Moments& moments = found->second.moments;
+    if (moments.nans + moments.infinities > 0) {
+      diagnostics.warn("not-finite", value.name,
+                       fmt::format("{} NaN and {} infinite numbers among {}; ranges are those of the others",
+                                   moments.nans, moments.infinities, moments.count + moments.nans + moments.infinities));
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t histogram_stride(std::size_t count, std::size_t innermost) {
+  std::size_t stride = std::max<std::size_t>(1, count / kCountedNumbers);
+  while (std::gcd(stride, std::max<std::size_t>(innermost, 1)) != 1) ++stride;
+  return stride;
+}
+
+Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpack, Samples& samples,
+                               const xnnpack::ThreadPool& threads, const Progress& progress, Diagnostics& diagnostics) {
+  const auto axes = channel_axes(graph);
+  const std::size_t count = std::max<std::size_t>(1, std::min(threads.threads(), samples.count().value_or(SIZE_MAX)));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t i = 0; i < count; ++i) {
+    workers.push_back(std::make_unique<Worker>(graph, on_xnnpack, axes));
+    TRY(workers.back()->build());
+  }
+  Ledger ledger(graph, samples, progress);
+  const auto work = [&](std::size_t i) {
+    if (i >= workers.size()) return;
+    while (auto ticket = ledger.take()) {
+      const Expected<void> done = workers[i]->run(ticket->inputs);
+      if (done) {
+        ledger.give(ticket->number, workers[i]->collector().take_sample());
+      } else {
+        ledger.give(ticket->number, within(Expected<std::vector<Measured>>(tl::unexpected<Error>(done.error())),
+                                           fmt::format("sample {}", ticket->number)));
+      }
+    }
+  };
+  threads.on_each_thread(work);
+  Statistics statistics = TRY(ledger.result(workers));
+  warn_of_odd_values(graph, statistics, diagnostics);
+  return statistics;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,32 @@
+// Runs a float graph over samples and gathers the statistics of every value.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "backends/partitioning.h"
+#include "backends/xnnpack/thread_pool.h"
+#include "base/diag.h"
+#include "base/expected.h"
+#include "calibrate/samples.h"
+#include "ir/graph.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+// Called after each sample, never by two threads at once; false ends the calibration with an error.
+using Progress = std::function<bool(std::size_t done)>;
+
+// `on_xnnpack` says which parts the local XNNPACK can run; the rest runs on the reference kernels. Each thread takes
+// samples of its own, and sums are added up in the order of the samples: the result does not depend on the number of
+// threads. Memory does not depend on the number of samples.
+//
+// Histograms of large tensors count every n-th number, see `histogram_stride`; all else is over all numbers.
+Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpack, Samples& samples,
+                               const xnnpack::ThreadPool& threads, const Progress& progress, Diagnostics& diagnostics);
+
+// Which numbers of a tensor go into the histogram: each n-th, so that about 4096 of them are counted. It has no divisor
+// in common with the size of the innermost axis, so that it meets every channel.
+std::size_t histogram_stride(std::size_t count, std::size_t innermost);
+
+}  // namespace isthmus

@@ -1,0 +1,55 @@
+// Reads what a user says about a model and its target.
+#include "cli/model_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <thread>
+
+namespace isthmus {
+namespace {
+
+// "x=1,3,224,224"
+Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const auto refuse = [&] { return bad_input(fmt::format("--shape {}: expected NAME=1,3,224,224", text)); };
+  if (equals == std::string::npos || equals == 0) return refuse();
+  std::pair<std::string, std::vector<std::int64_t>> shape{text.substr(0, equals), {}};
+  const char* at = text.data() + equals + 1;
+  const char* end = text.data() + text.size();
+  while (at != end) {
+    std::int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 1 || (next != end && *next != ',')) return refuse();
+    shape.second.push_back(size);
+    at = next == end ? next : next + 1;
+  }
+  return shape;
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+  std::vector<std::string> targets;
+  for (const BackendDesc* backend : backends()) targets.emplace_back(backend->name);
+  command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
+  command.add_option("--target", options.target, "where it is to run")->required()->check(CLI::IsMember(targets));
+  command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
+      ->allow_extra_args(false);
+  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
+  command.add_option("--max-batch", options.most_batch, "the largest first size of the inputs")
+      ->check(CLI::PositiveNumber);
+}
+
+Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
+  PrepareOptions result;
+  result.backend = find_backend(options.target);
+  result.shapes.batch = options.batch;
+  result.shapes.most_batch = options.most_batch;
+  for (const std::string& text : options.shapes) result.shapes.inputs.insert(TRY(read_shape(text)));
+  return result;
+}
+
+std::size_t default_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+}  // namespace isthmus

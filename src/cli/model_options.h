@@ -1,0 +1,31 @@
+// The options of commands that prepare a model for a target.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "pipeline.h"
+
+namespace isthmus {
+
+struct ModelOptions {
+  std::string file;
+  std::string target;
+  std::vector<std::string> shapes;
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> most_batch;
+};
+
+// MODEL, --target, --shape, --batch, --max-batch.
+void add_model_options(CLI::App& command, ModelOptions& options);
+
+Expected<PrepareOptions> prepare_options(const ModelOptions& options);
+
+// All cores.
+std::size_t default_threads();
+
+}  // namespace isthmus

@@ -1,0 +1,34 @@
+// Statistics in words.
+#include "report/stats.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "stats/range.h"
+
+namespace isthmus {
+
+std::string to_text(const CalibrateSummary& summary) {
+  const Statistics& statistics = *summary.statistics;
+  return fmt::format("{} for {}: {} values over {} samples in {:.2f} s ({:.1f} samples a second)\n  {}\n", summary.model,
+                     summary.target, statistics.values.size(), statistics.samples, summary.seconds,
+                     static_cast<double>(statistics.samples) / std::max(summary.seconds, 1e-9), summary.output);
+}
+
+std::string to_text(const StatsSummary& summary) {
+  const Statistics& statistics = *summary.statistics;
+  std::string out = fmt::format("statistics  {}\nkey         {:016x}\nsamples     {}\nvalues      {}\n\n", summary.file,
+                                statistics.key, statistics.samples, statistics.values.size());
+  out += fmt::format("{:<40} {:>11} {:>11} {:>11} {:>11}   {}\n", "value", "min", "max", "mean", "deviation",
+                     "best range for 8 bits");
+  for (const auto& [name, value] : statistics.values) {
+    const Range range = range_of(value);
+    out += fmt::format("{:<40} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.4g}   [{:.4g}, {:.4g}]\n", "%" + name,
+                       value.moments.min, value.moments.max, value.moments.mean(), std::sqrt(value.moments.variance()),
+                       range.min, range.max);
+  }
+  return out;
+}
+
+}  // namespace isthmus
