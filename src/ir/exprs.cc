@@ -284,6 +284,17 @@ Dim Exprs::extremum(AtomKind kind, Dim a, Dim b) {
       {kind, {}, {a, b}, {}, fmt::format("{}({},{})", kind == AtomKind::kMax ? "max" : "min", text(a), text(b)), 0});
 }
 
+std::vector<Exprs::Summand> Exprs::summands(Dim dim) const {
+  std::vector<Summand> result;
+  for (const Term& term : polynomial(dim)) {
+    result.push_back({term.coefficient, {}});
+    for (const std::uint32_t index : term.atoms) {
+      result.back().factors.push_back({atoms_[index].kind, atoms_[index].name, atoms_[index].arguments});
+    }
+  }
+  return result;
+}
+
 Expected<std::int64_t> Exprs::evaluate(Dim dim, const SymbolValues& values) const {
   return evaluate(dim, values, Opaque::kRefused);
 }

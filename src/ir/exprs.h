@@ -69,6 +69,19 @@ class Exprs {
   // The names of the symbols in it, sorted, each once.
   std::vector<std::string> symbols_in(Dim dim) const;
 
+  // How an expression is put together: a sum of products. What it refers to stays valid until the table grows.
+  enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMax, kMin, kOpaque };
+  struct Factor {
+    AtomKind kind;
+    std::string_view name;           // of a symbol; the text of an opaque factor
+    std::span<const Dim> arguments;  // of floordiv, max, min
+  };
+  struct Summand {
+    std::int64_t coefficient = 0;
+    std::vector<Factor> factors;
+  };
+  std::vector<Summand> summands(Dim dim) const;
+
   // An expression of another table as one of this table, with these symbols replaced by numbers. The others must be
   // declared here.
   Dim import(const Exprs& from, Dim dim, const SymbolValues& numbers);
@@ -78,7 +91,6 @@ class Exprs {
   Expected<Dim> parse(std::string_view text);
 
  private:
-  enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMax, kMin, kOpaque };
   struct Atom {
     AtomKind kind;
     std::string name;                  // of a symbol; the text of an opaque atom
