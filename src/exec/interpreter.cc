@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "exec/half.h"
 #include "exec/kernel.h"
 #include "ir/literals.h"
 
@@ -58,10 +57,6 @@ class Concretizer {
   const Exprs& exprs_;
   const SymbolValues& symbols_;
 };
-
-bool has_arithmetic(DType dtype) {
-  return dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64 || is_half(dtype);
-}
 
 std::string place(const Graph& graph, const Node& node) {
   const std::string name = node.outputs.empty() ? "" : " %" + graph[node.outputs[0]].name;
@@ -145,28 +140,7 @@ Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<c
     if (!product || *product > kMostTensorBytes) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
-  const KernelDef& row = kernel_def(node.op);
-  if (row.half == HalfPrecision::kAsBytes) return row.kernel({inputs, attrs, type.dtype, sizes});
-  std::vector<Tensor> wide;
-  bool has_half = is_half(type.dtype);
-  for (const Tensor& input : inputs) {
-    if (!has_arithmetic(input.dtype())) {
-      return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {}", name_of(input.dtype())));
-    }
-    has_half = has_half || is_half(input.dtype());
-    wide.push_back(widened(input));
-  }
-  if (!has_arithmetic(type.dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {}", name_of(type.dtype)));
-  }
-  if (!has_half) return row.kernel({inputs, attrs, type.dtype, sizes});
-  const DType compute = is_half(type.dtype) ? DType::kF32 : type.dtype;
-  Attrs wide_attrs = attrs;
-  if (auto* target = std::get_if<DTypeAttrs>(&wide_attrs); target != nullptr && is_half(target->dtype)) {
-    target->dtype = DType::kF32;
-  }
-  const Tensor result = TRY(row.kernel({wide, wide_attrs, compute, sizes}));
-  return is_half(type.dtype) ? narrowed(result, type.dtype) : result;
+  return run_kernel(node.op, {inputs, attrs, type.dtype, sizes});
 }
 
 Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,

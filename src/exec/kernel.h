@@ -41,6 +41,10 @@ struct KernelDef {
 // Every op but foreign has one.
 const KernelDef& kernel_def(Op op);
 
+// The result of the op's kernel, after converting numbers of half precision where it computes with them. Fails on
+// element types without arithmetic.
+Expected<Tensor> run_kernel(Op op, const KernelContext& context);
+
 // The files of this folder, by family of ops.
 std::span<const KernelDef> movement_kernels();
 std::span<const KernelDef> index_kernels();

@@ -1,7 +1,10 @@
 // The table of reference kernels, by op.
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 
+#include "exec/half.h"
 #include "exec/kernel.h"
 
 namespace isthmus {
@@ -23,6 +26,13 @@ Table make_table() {
   return table;
 }
 
+Expected<void> demand_arithmetic(DType dtype) {
+  const bool has_arithmetic =
+      dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64 || is_half(dtype);
+  if (has_arithmetic) return {};
+  return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {}", name_of(dtype)));
+}
+
 }  // namespace
 
 const KernelDef& kernel_def(Op op) {
@@ -30,6 +40,27 @@ const KernelDef& kernel_def(Op op) {
   const KernelDef* row = kTable.at(static_cast<std::size_t>(op));
   CHECK(row != nullptr, "no kernel for " + std::string(name_of(op)));
   return *row;
+}
+
+Expected<Tensor> run_kernel(Op op, const KernelContext& context) {
+  const KernelDef& row = kernel_def(op);
+  if (row.half == HalfPrecision::kAsBytes) return row.kernel(context);
+  std::vector<Tensor> wide;
+  bool has_half = is_half(context.dtype);
+  for (const Tensor& input : context.inputs) {
+    TRY(demand_arithmetic(input.dtype()));
+    has_half = has_half || is_half(input.dtype());
+    wide.push_back(widened(input));
+  }
+  TRY(demand_arithmetic(context.dtype));
+  if (!has_half) return row.kernel(context);
+  const DType compute = is_half(context.dtype) ? DType::kF32 : context.dtype;
+  Attrs attrs = context.attrs;
+  if (auto* target = std::get_if<DTypeAttrs>(&attrs); target != nullptr && is_half(target->dtype)) {
+    target->dtype = DType::kF32;
+  }
+  const Tensor result = TRY(row.kernel({wide, attrs, compute, context.sizes}));
+  return is_half(context.dtype) ? narrowed(result, context.dtype) : result;
 }
 
 }  // namespace isthmus

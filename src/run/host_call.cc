@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "exec/kernel.h"
+#include "formats/pte_signatures.h"
 #include "ops/table.h"
 
 namespace isthmus::run {
@@ -13,10 +14,6 @@ namespace {
 
 tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
   return bad_input(fmt::format("argument {} is no {}", i, expected));
-}
-
-bool has_arithmetic(DType dtype) {
-  return dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64;
 }
 
 }  // namespace
@@ -80,6 +77,26 @@ Expected<std::int64_t> HostCall::axis(std::size_t i, std::int64_t rank) const {
   return axis < 0 ? axis + rank : axis;
 }
 
+Expected<std::vector<std::int64_t>> HostCall::axes(std::size_t i, std::int64_t rank) const {
+  std::vector<std::int64_t> result = TRY(integers(i));
+  for (std::int64_t& axis : result) {
+    if (axis < -rank || axis >= rank) return bad_input(fmt::format("axis {} of {}", axis, rank));
+    if (axis < 0) axis += rank;
+  }
+  return result;
+}
+
+Expected<std::vector<double>> HostCall::numbers(std::size_t i) const {
+  if (const auto* list = std::get_if<pte::DoubleList>(&slot(i))) return list->items;
+  return wrong_kind(i, "list of numbers");
+}
+
+Expected<DType> HostCall::dtype(std::size_t i) const {
+  const auto dtype = pte::dtype_of_number(TRY(integer(i)));
+  if (!dtype) return bad_input(fmt::format("argument {} is no element type that is known here", i));
+  return *dtype;
+}
+
 Expected<void> HostCall::set_tensor(std::size_t i, const Tensor& result) {
   auto* tensor = std::get_if<LiveTensor>(&slots_[args_[i]]);
   if (tensor == nullptr) return wrong_kind(i, "tensor");
@@ -96,19 +113,12 @@ Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, do
 }
 
 Expected<Tensor> HostCall::compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const {
-  const KernelDef& row = kernel_def(op);
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) {
-    if (row.half != HalfPrecision::kAsBytes && !has_arithmetic(input.dtype())) {
-      return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {} here", name_of(input.dtype())));
-    }
     types.push_back({input.dtype(), Shape(input.sizes().begin(), input.sizes().end())});
   }
   Exprs exprs;
   const TensorType type = TRY(def(op).infer({exprs, types, attrs}));
-  if (row.half != HalfPrecision::kAsBytes && !has_arithmetic(type.dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic on {} here", name_of(type.dtype)));
-  }
   std::vector<std::int64_t> sizes;
   std::uint64_t bytes = size_of(type.dtype);
   for (const Dim dim : type.shape) {
@@ -118,7 +128,7 @@ Expected<Tensor> HostCall::compute(Op op, const Attrs& attrs, const std::vector<
     if (!product || *product > most_bytes_) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
-  return row.kernel({inputs, attrs, type.dtype, sizes});
+  return run_kernel(op, {inputs, attrs, type.dtype, sizes});
 }
 
 }  // namespace isthmus::run

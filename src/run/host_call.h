@@ -35,6 +35,11 @@ class HostCall {
   Expected<std::vector<std::int64_t>> integers(std::size_t i) const;
   // Negative axes count from the end; fails outside of the rank.
   Expected<std::int64_t> axis(std::size_t i, std::int64_t rank) const;
+  // A list of such axes, as it is.
+  Expected<std::vector<std::int64_t>> axes(std::size_t i, std::int64_t rank) const;
+  Expected<std::vector<double>> numbers(std::size_t i) const;
+  // Element types by their numbers in the format.
+  Expected<DType> dtype(std::size_t i) const;
 
   // The result of one op of the table by its reference kernel, after all that the op demands has been checked.
   Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const;

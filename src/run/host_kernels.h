@@ -17,10 +17,10 @@ namespace isthmus::run {
 enum class Border : std::uint8_t { kNone, kQuantizes, kDequantizes };
 
 struct HostKernel {
-  std::string_view name;  // with its overload after a dot
-  std::size_t arity;      // the schema's arguments, outs included, and once more the result
-  Expected<void> (*run)(HostCall&);
+  std::string_view name;             // with its overload after a dot
+  Expected<void> (*run)(HostCall&);  // arguments are as many as the signature of this name has
   Border border = Border::kNone;
+  std::size_t arity = 0;  // of that signature; filled in by the table
 };
 
 // Null if there is none of this name.
@@ -31,5 +31,22 @@ std::string full_name(const pte::Operator& op);
 
 // Whether the call quantizes an input of the plan or dequantizes one of its outputs.
 bool is_border_call(const pte::Plan& plan, const HostKernel& kernel, std::span<const pte::ValueIndex> args);
+
+// The files of this table, by family of kernels.
+std::span<const HostKernel> movement_host_kernels();
+std::span<const HostKernel> elementwise_host_kernels();
+std::span<const HostKernel> index_host_kernels();
+std::span<const HostKernel> reduce_host_kernels();
+std::span<const HostKernel> layer_host_kernels();
+std::span<const HostKernel> type_host_kernels();
+std::span<const HostKernel> primitive_host_kernels();
+
+// A tensor without axes.
+template <class Number>
+Tensor scalar(Number number) {
+  Tensor result(ElementType<Number>::kDType, {});
+  result.mutable_data<Number>()[0] = number;
+  return result;
+}
 
 }  // namespace isthmus::run

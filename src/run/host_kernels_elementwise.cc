@@ -1,0 +1,135 @@
+// Host kernels on each element: arithmetic, comparisons, logic, functions.
+#include <limits>
+
+#include "run/host_kernels.h"
+
+namespace isthmus::run {
+namespace {
+
+template <Op op>
+Expected<void> unary(HostCall& call) {
+  return call.set_tensor(1, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0))})));
+}
+Expected<void> relu(HostCall& call) {
+  return call.set_tensor(1, TRY(call.compute(Op::kClamp, ClampAttrs{.min = 0}, {TRY(call.tensor(0))})));
+}
+template <Op op>
+Expected<void> binary(HostCall& call) {
+  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+}
+// add and sub: the second operand is multiplied by a number, of which we know only 1.
+template <Op op>
+Expected<void> scaled_binary(HostCall& call) {
+  if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
+  return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+}
+Expected<void> divide_by_mode(HostCall& call) {
+  const std::string mode = TRY(call.text(2));
+  if (mode != "trunc" && mode != "floor") return bad_input("a rounding mode that is neither trunc nor floor");
+  const Op op = mode == "trunc" ? Op::kTruncDiv : Op::kFloorDiv;
+  return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+}
+Expected<void> power_of_number(HostCall& call) {
+  const Tensor exponent = TRY(call.tensor(1));
+  const Tensor base = TRY(call.compute(Op::kCast, DTypeAttrs{exponent.dtype()}, {scalar(TRY(call.number(0)))}));
+  return call.set_tensor(2, TRY(call.compute(Op::kPow, NoAttrs{}, {base, exponent})));
+}
+Expected<void> where(HostCall& call) {
+  const std::vector<Tensor> inputs{TRY(call.tensor(0)), TRY(call.tensor(1)), TRY(call.tensor(2))};
+  return call.set_tensor(3, TRY(call.compute(Op::kWhere, NoAttrs{}, inputs)));
+}
+Expected<void> clamp(HostCall& call) {
+  ClampAttrs attrs;
+  if (!call.is_none(1)) attrs.min = TRY(call.number(1));
+  if (!call.is_none(2)) attrs.max = TRY(call.number(2));
+  return call.set_tensor(3, TRY(call.compute(Op::kClamp, attrs, {TRY(call.tensor(0))})));
+}
+Expected<void> gelu(HostCall& call) {
+  const std::string how = TRY(call.text(1));
+  if (how != "tanh" && how != "none") return bad_input("an approximation of gelu that is neither tanh nor none");
+  return call.set_tensor(2, TRY(call.compute(Op::kGelu, GeluAttrs{how == "tanh"}, {TRY(call.tensor(0))})));
+}
+Expected<void> elu(HostCall& call) {
+  const EluAttrs attrs{TRY(call.number(1)), TRY(call.number(2)), TRY(call.number(3))};
+  return call.set_tensor(4, TRY(call.compute(Op::kElu, attrs, {TRY(call.tensor(0))})));
+}
+Expected<void> leaky_relu(HostCall& call) {
+  return call.set_tensor(2, TRY(call.compute(Op::kLeakyRelu, SlopeAttrs{TRY(call.number(1))}, {TRY(call.tensor(0))})));
+}
+
+constexpr HostKernel kKernels[] = {
+    {"aten::add.out", scaled_binary<Op::kAdd>},
+    {"aten::sub.out", scaled_binary<Op::kSub>},
+    {"aten::atan2.out", binary<Op::kAtan2>},
+    {"aten::bitwise_and.Tensor_out", binary<Op::kBitwiseAnd>},
+    {"aten::bitwise_left_shift.Tensor_out", binary<Op::kShiftLeft>},
+    {"aten::bitwise_or.Tensor_out", binary<Op::kBitwiseOr>},
+    {"aten::bitwise_right_shift.Tensor_out", binary<Op::kShiftRight>},
+    {"aten::bitwise_xor.Tensor_out", binary<Op::kBitwiseXor>},
+    {"aten::div.out", binary<Op::kDiv>},
+    {"aten::eq.Tensor_out", binary<Op::kEq>},
+    {"aten::floor_divide.out", binary<Op::kFloorDiv>},
+    {"aten::fmod.Tensor_out", binary<Op::kFmod>},
+    {"aten::ge.Tensor_out", binary<Op::kGe>},
+    {"aten::gt.Tensor_out", binary<Op::kGt>},
+    {"aten::le.Tensor_out", binary<Op::kLe>},
+    {"aten::logical_and.out", binary<Op::kLogicalAnd>},
+    {"aten::logical_or.out", binary<Op::kLogicalOr>},
+    {"aten::logical_xor.out", binary<Op::kLogicalXor>},
+    {"aten::lt.Tensor_out", binary<Op::kLt>},
+    {"aten::maximum.out", binary<Op::kMaximum>},
+    {"aten::minimum.out", binary<Op::kMinimum>},
+    {"aten::mul.out", binary<Op::kMul>},
+    {"aten::ne.Tensor_out", binary<Op::kNe>},
+    {"aten::pow.Tensor_Tensor_out", binary<Op::kPow>},
+    {"aten::remainder.Tensor_out", binary<Op::kRemainder>},
+    {"aten::div.out_mode", divide_by_mode},
+    {"aten::pow.Scalar_out", power_of_number},
+    {"aten::where.self_out", where},
+
+    {"aten::abs.out", unary<Op::kAbs>},
+    {"aten::acos.out", unary<Op::kAcos>},
+    {"aten::acosh.out", unary<Op::kAcosh>},
+    {"aten::asin.out", unary<Op::kAsin>},
+    {"aten::asinh.out", unary<Op::kAsinh>},
+    {"aten::atan.out", unary<Op::kAtan>},
+    {"aten::atanh.out", unary<Op::kAtanh>},
+    {"aten::bitwise_not.out", unary<Op::kBitwiseNot>},
+    {"aten::ceil.out", unary<Op::kCeil>},
+    {"aten::cos.out", unary<Op::kCos>},
+    {"aten::cosh.out", unary<Op::kCosh>},
+    {"aten::erf.out", unary<Op::kErf>},
+    {"aten::exp.out", unary<Op::kExp>},
+    {"aten::expm1.out", unary<Op::kExpm1>},
+    {"aten::floor.out", unary<Op::kFloor>},
+    {"aten::isinf.out", unary<Op::kIsInf>},
+    {"aten::isnan.out", unary<Op::kIsNan>},
+    {"aten::log.out", unary<Op::kLog>},
+    {"aten::log10.out", unary<Op::kLog10>},
+    {"aten::log1p.out", unary<Op::kLog1p>},
+    {"aten::log2.out", unary<Op::kLog2>},
+    {"aten::logical_not.out", unary<Op::kLogicalNot>},
+    {"aten::neg.out", unary<Op::kNeg>},
+    {"aten::reciprocal.out", unary<Op::kReciprocal>},
+    {"aten::round.out", unary<Op::kRound>},
+    {"aten::rsqrt.out", unary<Op::kRsqrt>},
+    {"aten::sigmoid.out", unary<Op::kSigmoid>},
+    {"aten::sign.out", unary<Op::kSign>},
+    {"aten::sin.out", unary<Op::kSin>},
+    {"aten::sinh.out", unary<Op::kSinh>},
+    {"aten::sqrt.out", unary<Op::kSqrt>},
+    {"aten::tan.out", unary<Op::kTan>},
+    {"aten::tanh.out", unary<Op::kTanh>},
+    {"aten::trunc.out", unary<Op::kTrunc>},
+    {"aten::relu.out", relu},
+    {"aten::clamp.out", clamp},
+    {"aten::gelu.out", gelu},
+    {"aten::elu.out", elu},
+    {"aten::leaky_relu.out", leaky_relu},
+};
+
+}  // namespace
+
+std::span<const HostKernel> elementwise_host_kernels() { return kKernels; }
+
+}  // namespace isthmus::run

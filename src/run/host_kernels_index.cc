@@ -1,0 +1,42 @@
+// Host kernels that pick or place elements by index.
+#include "run/host_kernels.h"
+
+namespace isthmus::run {
+namespace {
+
+Expected<void> index_select(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
+  return call.set_tensor(3, TRY(call.compute(Op::kIndexSelect, attrs, {input, TRY(call.tensor(2))})));
+}
+Expected<void> gather(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
+  return call.set_tensor(4, TRY(call.compute(Op::kGather, attrs, {input, TRY(call.tensor(2))})));
+}
+template <Op op, ScatterMode mode>
+Expected<void> scatter(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const ScatterAttrs attrs{TRY(call.axis(1, input.rank())), mode};
+  return call.set_tensor(4, TRY(call.compute(op, attrs, {input, TRY(call.tensor(2)), TRY(call.tensor(3))})));
+}
+// The type is that of the result.
+Expected<void> arange(HostCall& call) {
+  const ArangeAttrs attrs{Dim(TRY(call.integer(0))), Dim(TRY(call.integer(1))), TRY(call.integer(2)),
+                          TRY(call.tensor(3)).dtype()};
+  return call.set_tensor(3, TRY(call.compute(Op::kArange, attrs, {})));
+}
+
+constexpr HostKernel kKernels[] = {
+    {"aten::index_select.out", index_select},
+    {"aten::gather.out", gather},
+    {"aten::scatter.src_out", scatter<Op::kScatter, ScatterMode::kSet>},
+    {"aten::scatter_add.out", scatter<Op::kScatterReduce, ScatterMode::kAdd>},
+    {"aten::arange.start_out", arange},
+};
+
+}  // namespace
+
+std::span<const HostKernel> index_host_kernels() { return kKernels; }
+
+}  // namespace isthmus::run
