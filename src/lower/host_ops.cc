@@ -1,38 +1,129 @@
-// The table of host ops.
+// The table of host ops, and what its rows share.
 #include "lower/host_ops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
+
+#include "formats/pte_signatures.h"
 
 namespace isthmus {
 namespace {
 
-using Args = std::vector<pte::ValueIndex>;
-
-Expected<void> inputs(ProgramValues& values, const Node& node, Args& args) {
-  for (const ValueId input : node.inputs) args.push_back(TRY(values.tensor(input)));
-  return {};
-}
-// a + alpha * b
-Expected<void> scaled_sum(ProgramValues& values, const Node& node, Args& args) {
-  TRY(inputs(values, node, args));
-  args.push_back(values.integer(1));
-  return {};
+bool has_host_arithmetic(DType dtype) {
+  const bool is_wide_unsigned = info(dtype).kind == DTypeClass::kUnsigned && size_of(dtype) > 1;
+  const bool is_narrow_float = is_floating(dtype) && size_of(dtype) < 2;
+  return !is_wide_unsigned && !is_narrow_float && !is_complex(dtype);
 }
 
-constexpr HostOp kOps[] = {
-    {Op::kAdd, "aten::add", "out", scaled_sum},
-    {Op::kSub, "aten::sub", "out", scaled_sum},
-    {Op::kMul, "aten::mul", "out", inputs},
-    {Op::kDiv, "aten::div", "out", inputs},
-    {Op::kSigmoid, "aten::sigmoid", "out", inputs},
-    {Op::kTanh, "aten::tanh", "out", inputs},
-};
+Expected<void> demand_types(HostTypes types, const HostOp& row, const Graph& graph, const Node& node) {
+  if (types == HostTypes::kBytes) return {};
+  const auto refuse = [&](DType dtype) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("ExecuTorch's kernels for {} take no elements of {}", name_of(row.op), name_of(dtype)));
+  };
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (const ValueId id : *values) {
+      if (!has_host_arithmetic(graph.type(id).dtype)) return refuse(graph.type(id).dtype);
+    }
+  }
+  const bool has_bool = !node.inputs.empty() && graph.type(node.inputs[0]).dtype == DType::kBool;
+  if (types == HostTypes::kNoBool && has_bool) return refuse(DType::kBool);
+  return {};
+}
 
 }  // namespace
 
+Expected<pte::ValueIndex> HostNode::input(std::size_t i) {
+  if (i >= node_.inputs.size()) return values_.none();
+  return values_.tensor(node_.inputs[i]);
+}
+
+std::vector<pte::ValueIndex> HostNode::cast_arguments(Index value, std::size_t rank) {
+  Ints order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return {value, truth(false), integers(order)};
+}
+
+Expected<pte::ValueIndex> HostNode::input_as(std::size_t i, DType dtype) {
+  const Index value = TRY(input(i));
+  if (i >= node_.inputs.size() || type(i).dtype == dtype) return value;
+  return step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), {dtype, type(i).shape});
+}
+
+pte::ValueIndex HostNode::number(double number, DType dtype) {
+  if (dtype == DType::kBool) return truth(number != 0);
+  return is_integer(dtype) ? integer(static_cast<std::int64_t>(number)) : real(number);
+}
+
+Expected<pte::ValueIndex> HostNode::element_type(DType dtype) {
+  const auto number = pte::number_of(dtype);
+  if (!number)
+    return fail(ErrorKind::kUnsupported, fmt::format("program files have no elements of {}", name_of(dtype)));
+  return integer(*number);
+}
+
+Expected<pte::ValueIndex> HostNode::sizes(const Shape& shape) {
+  std::vector<Index> items;
+  for (const Dim dim : shape) items.push_back(TRY(size(dim)));
+  return values_.integers_of(std::move(items));
+}
+
+Expected<pte::ValueIndex> HostNode::view_sizes(const Shape& shape) {
+  const auto is_symbolic = [](Dim dim) { return !dim.is_fixed(); };
+  const bool is_inferred =
+      std::ranges::count_if(shape, is_symbolic) == 1 && std::ranges::find(shape, Dim(0)) == shape.end();
+  if (!is_inferred) return sizes(shape);
+  Ints numbers;
+  for (const Dim dim : shape) numbers.push_back(dim.is_fixed() ? dim.value() : -1);
+  return integers(numbers);
+}
+
+Expected<pte::ValueIndex> HostNode::step(std::string_view kernel, std::vector<Index> args, const TensorType& type) {
+  const Index out = TRY(scratch(type));
+  calls_.call(kernel, std::move(args), {out});
+  return out;
+}
+
+Expected<void> HostNode::finish(std::string_view kernel, std::vector<Index> args) {
+  calls_.call(kernel, std::move(args), {TRY(result())});
+  return {};
+}
+
+Expected<pte::ValueIndex> HostNode::reshaped(Index value, const TensorType& from, const Shape& to) {
+  if (from.shape == to) return value;
+  return step("aten::view_copy.out", {value, TRY(view_sizes(to))}, {from.dtype, to});
+}
+
+Expected<void> write_inputs(HostNode& node) {
+  std::vector<pte::ValueIndex> args;
+  for (std::size_t i = 0; i < node.input_count(); ++i) args.push_back(TRY(node.input(i)));
+  return node.finish(std::move(args));
+}
+
+std::span<const HostOp> host_ops() {
+  static const std::vector<HostOp> kOps = [] {
+    std::vector<HostOp> all;
+    for (const auto family : {host_elementwise_ops(), host_movement_ops(), host_index_ops(), host_reduce_ops(),
+                              host_product_ops(), host_layer_ops(), host_type_ops()}) {
+      all.insert(all.end(), family.begin(), family.end());
+    }
+    return all;
+  }();
+  return kOps;
+}
+
 const HostOp* find_host_op(Op op) {
-  const auto found = std::ranges::find(kOps, op, &HostOp::op);
-  return found == std::end(kOps) ? nullptr : found;
+  const auto found = std::ranges::find(host_ops(), op, &HostOp::op);
+  return found == host_ops().end() ? nullptr : &*found;
+}
+
+Expected<void> write_host_calls(const HostOp& row, const Graph& graph, const Node& node, ProgramValues& values,
+                                HostCalls& calls) {
+  TRY(demand_types(row.types, row, graph, node));
+  HostNode host(graph, node, row.kernel, values, calls);
+  return row.write(host);
 }
 
 }  // namespace isthmus

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/literals.h"
+#include "lower/host_calls.h"
 #include "lower/host_ops.h"
 #include "lower/program_values.h"
 
@@ -30,8 +31,11 @@ std::string container_text(std::size_t leaves) {
 class ProgramBuilder {
  public:
   ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend)
-      : graph_(graph), partitioning_(partitioning), backend_(backend), values_(graph, lowered_.program) {
-    lowered_.program.plans.emplace_back();
+      : graph_(graph),
+        partitioning_(partitioning),
+        backend_(backend),
+        values_(graph, lowered_.program),
+        calls_(values_, lowered_.program.plans.emplace_back()) {
     lowered_.program.constants.emplace_back();
     lowered_.program.initial_values.emplace_back();
     plan().name = "forward";
@@ -48,6 +52,8 @@ class ProgramBuilder {
       }
     }
     for (const Output& output : graph_.outputs()) TRY(add_output(output));
+    const std::vector<pte::Instruction> size_calls = calls_.take_size_calls();
+    instructions().insert(instructions().begin(), size_calls.begin(), size_calls.end());
     plan().container_inputs = container_text(plan().inputs.size());
     plan().container_outputs = container_text(plan().outputs.size());
     return std::move(lowered_);
@@ -69,8 +75,8 @@ class ProgramBuilder {
     for (pte::NamedData& data : lowered.named_data) {
       if (named_.insert(data.key).second) lowered_.program.named_data.push_back(std::move(data));
     }
-    lowered_.delegates.push_back({segment.nodes.size(), lowered.device_nodes, lowered.delegate.blob.size(),
-                                  std::move(lowered.conversions)});
+    lowered_.delegates.push_back(
+        {segment.nodes.size(), lowered.device_nodes, lowered.delegate.blob.size(), std::move(lowered.conversions)});
     plan().delegates.push_back(std::move(lowered.delegate));
     return {};
   }
@@ -78,35 +84,22 @@ class ProgramBuilder {
   Expected<void> add_host_call(NodeId id) {
     const Node& node = graph_[id];
     const HostOp* host = find_host_op(node.op);
-    const auto place = [&] { return place_of(graph_, node); };
-    if (host == nullptr) {
+    Expected<void> written = host == nullptr ? fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it")
+                                             : write_host_calls(*host, graph_, node, values_, calls_);
+    if (!written) {
       const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
-      return within(
-          Expected<void>(fail(ErrorKind::kUnsupported,
-                              fmt::format("it cannot run on {}: {} [{}]; and ExecuTorch has no host kernel for it; {}",
-                                          backend_.name, text_of(reason), code_text(reason.code), hint(reason.code)))),
-          place);
+      written.error().message =
+          fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", backend_.name, text_of(reason),
+                      code_text(reason.code), written.error().message, hint(reason.code));
     }
-    pte::KernelCall call{operator_index(*host), {}};
-    TRY(within(host->write(values_, node, call.args), place));
-    const pte::ValueIndex out = TRY(values_.tensor(node.outputs[0]));
-    call.args.insert(call.args.end(), 2, out);
-    instructions().emplace_back(std::move(call));
-    return {};
-  }
-  std::uint32_t operator_index(const HostOp& host) {
-    const pte::Operator wanted{std::string(host.name), std::string(host.overload)};
-    auto& operators = plan().operators;
-    const auto found = std::ranges::find(operators, wanted);
-    if (found != operators.end()) return static_cast<std::uint32_t>(found - operators.begin());
-    operators.push_back(wanted);
-    return static_cast<std::uint32_t>(operators.size() - 1);
+    return within(std::move(written), [&] { return place_of(graph_, node); });
   }
 
   Expected<void> add_output(const Output& output) {
     if (output.kind == OutputKind::kMutation) {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("the model writes to {} while it runs; export a model that keeps no state", output.target));
+      return fail(
+          ErrorKind::kUnsupported,
+          fmt::format("the model writes to {} while it runs; export a model that keeps no state", output.target));
     }
     if (const auto* id = std::get_if<ValueId>(&output.value)) {
       plan().outputs.push_back(TRY(values_.tensor(*id)));
@@ -121,7 +114,7 @@ class ProgramBuilder {
     if (const auto* number = std::get_if<double>(&argument.value)) return values_.real(*number);
     if (const auto* text = std::get_if<std::string>(&argument.value)) return values_.text(*text);
     const auto* dim = std::get_if<Dim>(&argument.value);
-    if (dim != nullptr && dim->is_fixed()) return values_.integer(dim->value());
+    if (dim != nullptr) return calls_.size(*dim);
     return fail(ErrorKind::kUnsupported, "the model returns something that is neither a tensor nor a known number");
   }
 
@@ -130,6 +123,7 @@ class ProgramBuilder {
   const BackendDesc& backend_;
   LoweredProgram lowered_;
   ProgramValues values_;
+  HostCalls calls_;
   std::set<std::string> named_;
 };
 

@@ -22,21 +22,26 @@ Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
     const TensorView& data = *constant_of_graph->data;
     return by_id_[id] = constant(data.dtype, data.sizes, contiguous_bytes(data));
   }
+  const pte::ValueIndex made = TRY(within(scratch(value.type), [&] { return "%" + value.name; }));
+  return by_id_[id] = made;
+}
+
+Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type) {
   pte::Tensor tensor;
-  tensor.dtype = value.type.dtype;
-  for (const Dim dim : value.type.shape) {
-    const auto most = graph_.exprs().bounds(dim).max;
+  tensor.dtype = type.dtype;
+  for (const Dim dim : type.shape) {
+    const auto most = exprs_.bounds(dim).max;
     if (!most || *most > std::numeric_limits<std::int32_t>::max()) {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("%{} is {}: the size {} has no upper bound; fix it with --batch, --max-batch or --shape",
-                              value.name, type_text(graph_, value.type), graph_.exprs().text(dim)));
+      return fail(
+          ErrorKind::kUnsupported,
+          fmt::format("the size {} has no upper bound; fix it with --batch, --max-batch or --shape", exprs_.text(dim)));
     }
     if (!dim.is_fixed()) tensor.dynamism = pte::Dynamism::kBounded;
     tensor.dim_order.push_back(static_cast<std::uint8_t>(tensor.sizes.size()));
     tensor.sizes.push_back(static_cast<std::int32_t>(*most));
   }
   tensor.allocation = pte::Allocation{};
-  return by_id_[id] = add(std::move(tensor));
+  return add(std::move(tensor));
 }
 
 pte::ValueIndex ProgramValues::constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes) {

@@ -14,10 +14,12 @@ namespace isthmus {
 
 class ProgramValues {
  public:
-  ProgramValues(const Graph& graph, pte::Program& program) : graph_(graph), program_(program) {}
+  ProgramValues(const Graph& graph, pte::Program& program) : graph_(graph), exprs_(graph.exprs()), program_(program) {}
 
   // The program's value for a value of the graph; made when first asked for.
   Expected<pte::ValueIndex> tensor(ValueId id);
+  // A tensor with memory that is no value of the graph.
+  Expected<pte::ValueIndex> scratch(const TensorType& type);
   pte::ValueIndex constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes);
   pte::ValueIndex none() { return add(pte::None{}); }
   pte::ValueIndex integer(std::int64_t number) { return add(number); }
@@ -25,14 +27,19 @@ class ProgramValues {
   pte::ValueIndex truth(bool flag) { return add(flag); }
   pte::ValueIndex text(std::string text) { return add(std::move(text)); }
   pte::ValueIndex integers(const std::vector<std::int64_t>& numbers);
+  pte::ValueIndex integers_of(std::vector<pte::ValueIndex> items) { return add(pte::IntList{std::move(items)}); }
+  pte::ValueIndex reals(std::vector<double> numbers) { return add(pte::DoubleList{std::move(numbers)}); }
   pte::ValueIndex tensors(std::vector<pte::ValueIndex> items) { return add(pte::TensorList{std::move(items)}); }
 
   const Graph& graph() const { return graph_; }
+  // The graph's expressions, and those of scratch tensors.
+  Exprs& exprs() { return exprs_; }
 
  private:
   pte::ValueIndex add(pte::Value value);
 
   const Graph& graph_;
+  Exprs exprs_;
   pte::Program& program_;
   std::map<ValueId, pte::ValueIndex> by_id_;
 };

@@ -1,0 +1,123 @@
+// Host ops on each element: arithmetic, comparisons, logic, functions.
+#include <cmath>
+#include <limits>
+
+#include "lower/host_ops.h"
+
+namespace isthmus {
+namespace {
+
+// a + alpha * b
+Expected<void> write_sum(HostNode& node) {
+  return node.finish({TRY(node.input(0)), TRY(node.input(1)), node.integer(1)});
+}
+
+Expected<void> write_trunc_div(HostNode& node) {
+  return node.finish({TRY(node.input(0)), TRY(node.input(1)), node.text("trunc")});
+}
+
+Expected<void> write_exp2(HostNode& node) {
+  return node.finish({node.number(2, node.type(0).dtype), TRY(node.input(0))});
+}
+
+// A bound beyond the type's numbers bounds nothing, and the kernel would refuse it.
+Expected<void> write_clamp(HostNode& node) {
+  const auto& [min, max] = node.as<ClampAttrs>();
+  const DType dtype = node.type(0).dtype;
+  const double most = dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const auto is_bound = [&](double number) { return std::abs(number) <= most; };
+  if (!is_bound(min) && !is_bound(max)) {
+    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel clamps at a number, not at infinity or NaN");
+  }
+  return node.finish({TRY(node.input(0)), is_bound(min) ? node.number(min, dtype) : node.none(),
+                      is_bound(max) ? node.number(max, dtype) : node.none()});
+}
+
+Expected<void> write_gelu(HostNode& node) {
+  return node.finish({TRY(node.input(0)), node.text(node.as<GeluAttrs>().tanh ? "tanh" : "none")});
+}
+Expected<void> write_elu(HostNode& node) {
+  const EluAttrs& attrs = node.as<EluAttrs>();
+  return node.finish(
+      {TRY(node.input(0)), node.real(attrs.alpha), node.real(attrs.scale), node.real(attrs.input_scale)});
+}
+Expected<void> write_leaky_relu(HostNode& node) {
+  return node.finish({TRY(node.input(0)), node.real(node.as<SlopeAttrs>().slope)});
+}
+
+constexpr HostOp kOps[] = {
+    {Op::kAdd, "aten::add.out", write_sum},
+    {Op::kSub, "aten::sub.out", write_sum, HostTypes::kNoBool},
+    {Op::kMul, "aten::mul.out", write_inputs},
+    {Op::kDiv, "aten::div.out", write_inputs},
+    {Op::kFloorDiv, "aten::floor_divide.out", write_inputs, HostTypes::kNoBool},
+    {Op::kTruncDiv, "aten::div.out_mode", write_trunc_div, HostTypes::kNoBool},
+    {Op::kRemainder, "aten::remainder.Tensor_out", write_inputs, HostTypes::kNoBool},
+    {Op::kFmod, "aten::fmod.Tensor_out", write_inputs, HostTypes::kNoBool},
+    {Op::kPow, "aten::pow.Tensor_Tensor_out", write_inputs, HostTypes::kNoBool},
+    {Op::kMinimum, "aten::minimum.out", write_inputs},
+    {Op::kMaximum, "aten::maximum.out", write_inputs},
+    {Op::kAtan2, "aten::atan2.out", write_inputs},
+
+    {Op::kEq, "aten::eq.Tensor_out", write_inputs},
+    {Op::kNe, "aten::ne.Tensor_out", write_inputs},
+    {Op::kLt, "aten::lt.Tensor_out", write_inputs},
+    {Op::kLe, "aten::le.Tensor_out", write_inputs},
+    {Op::kGt, "aten::gt.Tensor_out", write_inputs},
+    {Op::kGe, "aten::ge.Tensor_out", write_inputs},
+    {Op::kLogicalAnd, "aten::logical_and.out", write_inputs},
+    {Op::kLogicalOr, "aten::logical_or.out", write_inputs},
+    {Op::kLogicalXor, "aten::logical_xor.out", write_inputs},
+    {Op::kLogicalNot, "aten::logical_not.out", write_inputs},
+    {Op::kBitwiseAnd, "aten::bitwise_and.Tensor_out", write_inputs},
+    {Op::kBitwiseOr, "aten::bitwise_or.Tensor_out", write_inputs},
+    {Op::kBitwiseXor, "aten::bitwise_xor.Tensor_out", write_inputs},
+    {Op::kBitwiseNot, "aten::bitwise_not.out", write_inputs},
+    {Op::kShiftLeft, "aten::bitwise_left_shift.Tensor_out", write_inputs},
+    {Op::kShiftRight, "aten::bitwise_right_shift.Tensor_out", write_inputs},
+    {Op::kIsNan, "aten::isnan.out", write_inputs},
+    {Op::kIsInf, "aten::isinf.out", write_inputs},
+    {Op::kWhere, "aten::where.self_out", write_inputs},
+
+    {Op::kNeg, "aten::neg.out", write_inputs, HostTypes::kNoBool},
+    {Op::kAbs, "aten::abs.out", write_inputs, HostTypes::kNoBool},
+    {Op::kSign, "aten::sign.out", write_inputs},
+    {Op::kExp, "aten::exp.out", write_inputs},
+    {Op::kExp2, "aten::pow.Scalar_out", write_exp2},
+    {Op::kExpm1, "aten::expm1.out", write_inputs},
+    {Op::kLog, "aten::log.out", write_inputs},
+    {Op::kLog2, "aten::log2.out", write_inputs},
+    {Op::kLog10, "aten::log10.out", write_inputs},
+    {Op::kLog1p, "aten::log1p.out", write_inputs},
+    {Op::kSqrt, "aten::sqrt.out", write_inputs},
+    {Op::kRsqrt, "aten::rsqrt.out", write_inputs},
+    {Op::kReciprocal, "aten::reciprocal.out", write_inputs},
+    {Op::kSin, "aten::sin.out", write_inputs},
+    {Op::kCos, "aten::cos.out", write_inputs},
+    {Op::kTan, "aten::tan.out", write_inputs},
+    {Op::kAsin, "aten::asin.out", write_inputs},
+    {Op::kAcos, "aten::acos.out", write_inputs},
+    {Op::kAtan, "aten::atan.out", write_inputs},
+    {Op::kSinh, "aten::sinh.out", write_inputs},
+    {Op::kCosh, "aten::cosh.out", write_inputs},
+    {Op::kAsinh, "aten::asinh.out", write_inputs},
+    {Op::kAcosh, "aten::acosh.out", write_inputs},
+    {Op::kAtanh, "aten::atanh.out", write_inputs},
+    {Op::kErf, "aten::erf.out", write_inputs},
+    {Op::kFloor, "aten::floor.out", write_inputs, HostTypes::kNoBool},
+    {Op::kCeil, "aten::ceil.out", write_inputs, HostTypes::kNoBool},
+    {Op::kRound, "aten::round.out", write_inputs, HostTypes::kNoBool},
+    {Op::kTrunc, "aten::trunc.out", write_inputs, HostTypes::kNoBool},
+    {Op::kSigmoid, "aten::sigmoid.out", write_inputs},
+    {Op::kTanh, "aten::tanh.out", write_inputs},
+    {Op::kClamp, "aten::clamp.out", write_clamp, HostTypes::kNoBool},
+    {Op::kGelu, "aten::gelu.out", write_gelu},
+    {Op::kElu, "aten::elu.out", write_elu},
+    {Op::kLeakyRelu, "aten::leaky_relu.out", write_leaky_relu},
+};
+
+}  // namespace
+
+std::span<const HostOp> host_elementwise_ops() { return kOps; }
+
+}  // namespace isthmus
