@@ -23,6 +23,10 @@ struct Lives {
   void touch(pte::ValueIndex value, std::size_t step) {
     if (const auto* list = std::get_if<pte::TensorList>(&plan.values[value])) {
       for (const pte::ValueIndex item : list->items) touch(item, step);
+    } else if (const auto* some = std::get_if<pte::OptionalTensorList>(&plan.values[value])) {
+      for (const std::optional<pte::ValueIndex> item : some->items) {
+        if (item) touch(*item, step);
+      }
     } else if (block_of[value]) {
       blocks[*block_of[value]].touch(step);
     }

@@ -17,6 +17,7 @@ constexpr Signature kSignatures[] = {
     {"aten::abs.out", "t"},
     {"aten::acos.out", "t"},
     {"aten::acosh.out", "t"},
+    {"aten::add.Scalar_out", "tnn"},
     {"aten::add.out", "ttn"},
     {"aten::addmm.out", "tttnn"},
     {"aten::amax.out", "tIb"},
@@ -50,6 +51,7 @@ constexpr Signature kSignatures[] = {
     {"aten::div.out", "tt"},
     {"aten::div.out_mode", "tts"},
     {"aten::elu.out", "tnnn"},
+    {"aten::eq.Scalar_out", "tn"},
     {"aten::eq.Tensor_out", "tt"},
     {"aten::erf.out", "t"},
     {"aten::exp.out", "t"},
@@ -64,6 +66,7 @@ constexpr Signature kSignatures[] = {
     {"aten::gelu.out", "ts"},
     {"aten::grid_sampler_2d.out", "ttiib"},
     {"aten::gt.Tensor_out", "tt"},
+    {"aten::index.Tensor_out", "tq"},
     {"aten::index_select.out", "tit"},
     {"aten::isinf.out", "t"},
     {"aten::isnan.out", "t"},
@@ -77,7 +80,9 @@ constexpr Signature kSignatures[] = {
     {"aten::logical_not.out", "t"},
     {"aten::logical_or.out", "tt"},
     {"aten::logical_xor.out", "tt"},
+    {"aten::lt.Scalar_out", "tn"},
     {"aten::lt.Tensor_out", "tt"},
+    {"aten::masked_fill.Scalar_out", "ttn"},
     {"aten::max_pool2d_with_indices.out", "tIIIIb", 2},
     {"aten::maximum.out", "tt"},
     {"aten::mean.out", "tJbf"},
@@ -162,6 +167,8 @@ bool is_of(const Value& value, char kind) {
       return is<Tensor>(value);
     case 'o':
       return is<Tensor, None>(value);
+    case 'q':
+      return is<OptionalTensorList>(value);
     case 'l':
       return is<TensorList>(value);
     case 'n':

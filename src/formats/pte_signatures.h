@@ -14,7 +14,7 @@
 namespace isthmus::pte {
 
 // Kinds of arguments, a letter each:
-//   t  tensor                o  tensor or none        l  list of tensors
+//   t  tensor                o  tensor or none        l  list of tensors      q  list of tensors or none each
 //   n  number of any kind    m  the same or none
 //   i  integer               j  the same or none
 //   r  real                  b  bool                  s  text

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ class HostNode {
   Index integers(const Ints& numbers) { return values_.integers(numbers); }
   Index reals(const std::vector<double>& numbers) { return values_.reals(numbers); }
   Index tensors(std::vector<Index> items) { return values_.tensors(std::move(items)); }
+  Index optional_tensors(std::vector<std::optional<Index>> items) { return values_.optional_tensors(std::move(items)); }
   // A number as kernels for elements of this type want it.
   Index number(double number, DType dtype);
   Expected<Index> element_type(DType dtype);

@@ -45,6 +45,37 @@ Expected<void> write_leaky_relu(HostNode& node) {
   return node.finish({TRY(node.input(0)), node.real(node.as<SlopeAttrs>().slope)});
 }
 
+// What is replaced is found in the input: a replacement may be infinite itself.
+Expected<void> write_nan_to_num(HostNode& node) {
+  const NanToNumAttrs& attrs = node.as<NanToNumAttrs>();
+  const TensorType& type = node.type(0);
+  const TensorType truths{DType::kBool, type.shape};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const pte::ValueIndex x = TRY(node.input(0));
+  const pte::ValueIndex is_nan = TRY(node.step("aten::isnan.out", {x}, truths));
+  const pte::ValueIndex is_most = TRY(node.step("aten::eq.Scalar_out", {x, node.real(kInfinity)}, truths));
+  const pte::ValueIndex is_least = TRY(node.step("aten::eq.Scalar_out", {x, node.real(-kInfinity)}, truths));
+  const std::string_view fill = "aten::masked_fill.Scalar_out";
+  const pte::ValueIndex numbers = TRY(node.step(fill, {x, is_nan, node.real(attrs.nan)}, type));
+  const pte::ValueIndex below = TRY(node.step(fill, {numbers, is_most, node.real(attrs.posinf)}, type));
+  return node.finish(fill, {below, is_least, node.real(attrs.neginf)});
+}
+
+// A zero has the sign of what it is the reciprocal of.
+Expected<void> write_copysign(HostNode& node) {
+  const TensorType& type = node.type(0);
+  const TensorType& sign = node.type(1);
+  const TensorType truths{DType::kBool, sign.shape};
+  const pte::ValueIndex b = TRY(node.input(1));
+  const pte::ValueIndex is_below = TRY(node.step("aten::lt.Scalar_out", {b, node.real(0)}, truths));
+  const pte::ValueIndex inverse = TRY(node.step("aten::reciprocal.out", {b}, sign));
+  const pte::ValueIndex is_inverse_below = TRY(node.step("aten::lt.Scalar_out", {inverse, node.real(0)}, truths));
+  const pte::ValueIndex is_negative = TRY(node.step("aten::logical_or.out", {is_below, is_inverse_below}, truths));
+  const pte::ValueIndex size = TRY(node.step("aten::abs.out", {TRY(node.input(0))}, type));
+  const pte::ValueIndex opposite = TRY(node.step("aten::neg.out", {size}, type));
+  return node.finish("aten::where.self_out", {is_negative, opposite, size});
+}
+
 constexpr HostOp kOps[] = {
     {Op::kAdd, "aten::add.out", write_sum},
     {Op::kSub, "aten::sub.out", write_sum, HostTypes::kNoBool},
@@ -58,6 +89,7 @@ constexpr HostOp kOps[] = {
     {Op::kMinimum, "aten::minimum.out", write_inputs},
     {Op::kMaximum, "aten::maximum.out", write_inputs},
     {Op::kAtan2, "aten::atan2.out", write_inputs},
+    {Op::kCopysign, "", write_copysign},
 
     {Op::kEq, "aten::eq.Tensor_out", write_inputs},
     {Op::kNe, "aten::ne.Tensor_out", write_inputs},
@@ -114,6 +146,7 @@ constexpr HostOp kOps[] = {
     {Op::kGelu, "aten::gelu.out", write_gelu},
     {Op::kElu, "aten::elu.out", write_elu},
     {Op::kLeakyRelu, "aten::leaky_relu.out", write_leaky_relu},
+    {Op::kNanToNum, "", write_nan_to_num},
 };
 
 }  // namespace

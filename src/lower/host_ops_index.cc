@@ -4,11 +4,24 @@
 namespace isthmus {
 namespace {
 
-// Some kernels take 64-bit indices only.
+// Indices as the kernels want them, of 64 bits. Those of a tensor that is written to may count from the end.
 Expected<pte::ValueIndex> wide_index(HostNode& node) { return node.input_as(1, DType::kI64); }
+Expected<pte::ValueIndex> index_from_start(HostNode& node, std::int64_t axis) {
+  const pte::ValueIndex index = TRY(wide_index(node));
+  const Shape& shape = node.type(1).shape;
+  const pte::ValueIndex size = TRY(node.size(node.type(0).shape[static_cast<std::size_t>(axis)]));
+  const pte::ValueIndex is_negative =
+      TRY(node.step("aten::lt.Scalar_out", {index, node.integer(0)}, {DType::kBool, shape}));
+  const pte::ValueIndex moved =
+      TRY(node.step("aten::add.Scalar_out", {index, size, node.integer(1)}, {DType::kI64, shape}));
+  return node.step("aten::where.self_out", {is_negative, moved, index}, {DType::kI64, shape});
+}
 
+// Unlike the kernel that is called index_select, this one lets indices count from the end.
 Expected<void> write_index_select(HostNode& node) {
-  return node.finish({TRY(node.input(0)), node.integer(node.as<AxisAttrs>().axis), TRY(node.input(1))});
+  std::vector<std::optional<pte::ValueIndex>> indices(static_cast<std::size_t>(node.as<AxisAttrs>().axis));
+  indices.emplace_back(TRY(node.input(1)));
+  return node.finish({TRY(node.input(0)), node.optional_tensors(std::move(indices))});
 }
 
 Expected<void> write_gather(HostNode& node) {
@@ -17,8 +30,9 @@ Expected<void> write_gather(HostNode& node) {
 }
 
 Expected<void> write_scatter(HostNode& node) {
-  const pte::ValueIndex index = TRY(wide_index(node));
-  return node.finish({TRY(node.input(0)), node.integer(node.as<ScatterAttrs>().axis), index, TRY(node.input(2))});
+  const std::int64_t axis = node.as<ScatterAttrs>().axis;
+  const pte::ValueIndex index = TRY(index_from_start(node, axis));
+  return node.finish({TRY(node.input(0)), node.integer(axis), index, TRY(node.input(2))});
 }
 
 Expected<void> write_scatter_reduce(HostNode& node) {
@@ -35,7 +49,7 @@ Expected<void> write_arange(HostNode& node) {
 }
 
 constexpr HostOp kOps[] = {
-    {Op::kIndexSelect, "aten::index_select.out", write_index_select, HostTypes::kBytes},
+    {Op::kIndexSelect, "aten::index.Tensor_out", write_index_select, HostTypes::kBytes},
     {Op::kGather, "aten::gather.out", write_gather},
     {Op::kScatter, "aten::scatter.src_out", write_scatter},
     {Op::kScatterReduce, "aten::scatter_add.out", write_scatter_reduce},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class ProgramValues {
   pte::ValueIndex integers(const std::vector<std::int64_t>& numbers);
   pte::ValueIndex integers_of(std::vector<pte::ValueIndex> items) { return add(pte::IntList{std::move(items)}); }
   pte::ValueIndex reals(std::vector<double> numbers) { return add(pte::DoubleList{std::move(numbers)}); }
+  pte::ValueIndex optional_tensors(std::vector<std::optional<pte::ValueIndex>> items) {
+    return add(pte::OptionalTensorList{std::move(items)});
+  }
   pte::ValueIndex tensors(std::vector<pte::ValueIndex> items) { return add(pte::TensorList{std::move(items)}); }
 
   const Graph& graph() const { return graph_; }

@@ -36,6 +36,19 @@ Expected<std::vector<Tensor>> HostCall::tensors(std::size_t i) const {
   return result;
 }
 
+Expected<std::vector<std::optional<Tensor>>> HostCall::optional_tensors(std::size_t i) const {
+  const auto* list = std::get_if<pte::OptionalTensorList>(&slot(i));
+  if (list == nullptr) return wrong_kind(i, "list of tensors or none");
+  std::vector<std::optional<Tensor>> result;
+  for (const std::optional<pte::ValueIndex> item : list->items) {
+    const bool is_none = !item || std::holds_alternative<pte::None>(slots_[*item]);
+    const auto* tensor = is_none ? nullptr : std::get_if<LiveTensor>(&slots_[*item]);
+    if (!is_none && tensor == nullptr) return wrong_kind(i, "list of tensors or none");
+    result.emplace_back(is_none ? std::nullopt : std::optional(TRY(read(*tensor))));
+  }
+  return result;
+}
+
 Expected<std::int64_t> HostCall::integer(std::size_t i) const {
   if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return *number;
   if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1 : 0;

@@ -26,6 +26,8 @@ class HostCall {
   bool is_tensor(std::size_t i) const { return std::holds_alternative<LiveTensor>(slot(i)); }
   Expected<Tensor> tensor(std::size_t i) const;
   Expected<std::vector<Tensor>> tensors(std::size_t i) const;
+  // Empty where the list has none.
+  Expected<std::vector<std::optional<Tensor>>> optional_tensors(std::size_t i) const;
   // Whole numbers; also of a bool.
   Expected<std::int64_t> integer(std::size_t i) const;
   // Any number.

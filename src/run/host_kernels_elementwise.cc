@@ -1,5 +1,5 @@
 // Host kernels on each element: arithmetic, comparisons, logic, functions.
-#include <limits>
+#include <cmath>
 
 #include "run/host_kernels.h"
 
@@ -23,6 +23,24 @@ Expected<void> scaled_binary(HostCall& call) {
   if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
   return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
 }
+// A number as an element of the tensor beside it.
+Expected<Tensor> number_beside(const HostCall& call, std::size_t i, const Tensor& tensor) {
+  const double number = TRY(call.number(i));
+  if (is_integer(tensor.dtype()) && std::floor(number) != number) {
+    return fail(ErrorKind::kUnsupported, "a fraction beside integers");
+  }
+  return call.compute(Op::kCast, DTypeAttrs{tensor.dtype()}, {scalar(number)});
+}
+template <Op op>
+Expected<void> with_number(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, {input, TRY(number_beside(call, 1, input))})));
+}
+Expected<void> add_number(HostCall& call) {
+  if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
+  const Tensor input = TRY(call.tensor(0));
+  return call.set_tensor(3, TRY(call.compute(Op::kAdd, NoAttrs{}, {input, TRY(number_beside(call, 1, input))})));
+}
 Expected<void> divide_by_mode(HostCall& call) {
   const std::string mode = TRY(call.text(2));
   if (mode != "trunc" && mode != "floor") return bad_input("a rounding mode that is neither trunc nor floor");
@@ -31,8 +49,24 @@ Expected<void> divide_by_mode(HostCall& call) {
 }
 Expected<void> power_of_number(HostCall& call) {
   const Tensor exponent = TRY(call.tensor(1));
-  const Tensor base = TRY(call.compute(Op::kCast, DTypeAttrs{exponent.dtype()}, {scalar(TRY(call.number(0)))}));
+  const Tensor base = TRY(number_beside(call, 0, exponent));
   return call.set_tensor(2, TRY(call.compute(Op::kPow, NoAttrs{}, {base, exponent})));
+}
+// Numbers are true where they are not 0.
+Expected<Tensor> truths(const HostCall& call, std::size_t i) {
+  return call.compute(Op::kCast, DTypeAttrs{DType::kBool}, {TRY(call.tensor(i))});
+}
+template <Op op>
+Expected<void> logical(HostCall& call) {
+  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, {TRY(truths(call, 0)), TRY(truths(call, 1))})));
+}
+Expected<void> logical_not(HostCall& call) {
+  return call.set_tensor(1, TRY(call.compute(Op::kLogicalNot, NoAttrs{}, {TRY(truths(call, 0))})));
+}
+Expected<void> masked_fill(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const std::vector<Tensor> inputs{TRY(call.tensor(1)), TRY(number_beside(call, 2, input)), input};
+  return call.set_tensor(3, TRY(call.compute(Op::kWhere, NoAttrs{}, inputs)));
 }
 Expected<void> where(HostCall& call) {
   const std::vector<Tensor> inputs{TRY(call.tensor(0)), TRY(call.tensor(1)), TRY(call.tensor(2))};
@@ -59,6 +93,9 @@ Expected<void> leaky_relu(HostCall& call) {
 
 constexpr HostKernel kKernels[] = {
     {"aten::add.out", scaled_binary<Op::kAdd>},
+    {"aten::add.Scalar_out", add_number},
+    {"aten::eq.Scalar_out", with_number<Op::kEq>},
+    {"aten::lt.Scalar_out", with_number<Op::kLt>},
     {"aten::sub.out", scaled_binary<Op::kSub>},
     {"aten::atan2.out", binary<Op::kAtan2>},
     {"aten::bitwise_and.Tensor_out", binary<Op::kBitwiseAnd>},
@@ -73,9 +110,9 @@ constexpr HostKernel kKernels[] = {
     {"aten::ge.Tensor_out", binary<Op::kGe>},
     {"aten::gt.Tensor_out", binary<Op::kGt>},
     {"aten::le.Tensor_out", binary<Op::kLe>},
-    {"aten::logical_and.out", binary<Op::kLogicalAnd>},
-    {"aten::logical_or.out", binary<Op::kLogicalOr>},
-    {"aten::logical_xor.out", binary<Op::kLogicalXor>},
+    {"aten::logical_and.out", logical<Op::kLogicalAnd>},
+    {"aten::logical_or.out", logical<Op::kLogicalOr>},
+    {"aten::logical_xor.out", logical<Op::kLogicalXor>},
     {"aten::lt.Tensor_out", binary<Op::kLt>},
     {"aten::maximum.out", binary<Op::kMaximum>},
     {"aten::minimum.out", binary<Op::kMinimum>},
@@ -86,6 +123,7 @@ constexpr HostKernel kKernels[] = {
     {"aten::div.out_mode", divide_by_mode},
     {"aten::pow.Scalar_out", power_of_number},
     {"aten::where.self_out", where},
+    {"aten::masked_fill.Scalar_out", masked_fill},
 
     {"aten::abs.out", unary<Op::kAbs>},
     {"aten::acos.out", unary<Op::kAcos>},
@@ -108,7 +146,7 @@ constexpr HostKernel kKernels[] = {
     {"aten::log10.out", unary<Op::kLog10>},
     {"aten::log1p.out", unary<Op::kLog1p>},
     {"aten::log2.out", unary<Op::kLog2>},
-    {"aten::logical_not.out", unary<Op::kLogicalNot>},
+    {"aten::logical_not.out", logical_not},
     {"aten::neg.out", unary<Op::kNeg>},
     {"aten::reciprocal.out", unary<Op::kReciprocal>},
     {"aten::round.out", unary<Op::kRound>},

@@ -1,4 +1,6 @@
 // Host kernels that pick or place elements by index.
+#include <algorithm>
+
 #include "run/host_kernels.h"
 
 namespace isthmus::run {
@@ -8,6 +10,17 @@ Expected<void> index_select(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
   return call.set_tensor(3, TRY(call.compute(Op::kIndexSelect, attrs, {input, TRY(call.tensor(2))})));
+}
+// One index for one axis, of all that this kernel can do.
+Expected<void> index(HostCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const std::vector<std::optional<Tensor>> indices = TRY(call.optional_tensors(1));
+  const auto is_there = [](const std::optional<Tensor>& item) { return item.has_value(); };
+  const auto found = std::ranges::find_if(indices, is_there);
+  if (std::ranges::count_if(indices, is_there) != 1) {
+    return fail(ErrorKind::kUnsupported, "indices for several axes, or for none");
+  }
+  return call.set_tensor(2, TRY(call.compute(Op::kIndexSelect, AxisAttrs{found - indices.begin()}, {input, **found})));
 }
 Expected<void> gather(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
@@ -29,6 +42,7 @@ Expected<void> arange(HostCall& call) {
 
 constexpr HostKernel kKernels[] = {
     {"aten::index_select.out", index_select},
+    {"aten::index.Tensor_out", index},
     {"aten::gather.out", gather},
     {"aten::scatter.src_out", scatter<Op::kScatter, ScatterMode::kSet>},
     {"aten::scatter_add.out", scatter<Op::kScatterReduce, ScatterMode::kAdd>},
