@@ -82,6 +82,14 @@ Difference difference(const Tensor& found, const Tensor& expected) {
   return result;
 }
 
+double largest_of(const Tensor& tensor) {
+  double largest = 0;
+  for (const double number : doubles(tensor)) {
+    if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+  }
+  return largest;
+}
+
 Tensor read_tensor(const std::filesystem::path& path) {
   auto bytes = map_file(path.string());
   if (!bytes) throw std::runtime_error(bytes.error().text());
@@ -105,12 +113,21 @@ std::vector<std::optional<Tensor>> arrays(Npz& npz, const std::string& prefix, c
 }
 
 std::string check_corpus_case(const std::filesystem::path& folder, const CorpusCase& facts) {
-  const std::string& name = facts.name;
-  const auto graph = open_canonical(folder / (name + ".pt2"));
+  const auto graph = open_canonical(folder / (facts.name + ".pt2"));
   if (!graph) return "canonicalize: " + graph.error().text();
   const std::vector<std::string> foreign = foreign_ops(*graph);
   if (!foreign.empty()) return "foreign: " + foreign[0];
-  auto file = map_file((folder / (name + ".npz")).string());
+  const auto allow = [&](const Tensor& expected) {
+    if (facts.is_exact || !is_floating(expected.dtype())) return 0.0;
+    return std::max(2e-6 * std::max(1.0, largest_of(expected)), 4 * facts.rounding);
+  };
+  return check_recorded(
+      folder, facts, [&](std::span<const Tensor> inputs) { return interpret(*graph, inputs); }, allow);
+}
+
+std::string check_recorded(const std::filesystem::path& folder, const CorpusCase& facts, const Compute& compute,
+                           const Allow& allow) {
+  auto file = map_file((folder / (facts.name + ".npz")).string());
   if (!file) return file.error().text();
   auto npz = Npz::open(*file);
   if (!npz) return npz.error().text();
@@ -118,7 +135,7 @@ std::string check_corpus_case(const std::filesystem::path& folder, const CorpusC
   for (const std::string& suffix : has_pairs ? std::vector<std::string>{"_a", "_b"} : std::vector<std::string>{""}) {
     std::vector<Tensor> inputs;
     for (const auto& input : arrays(*npz, "input_", suffix)) inputs.push_back(*input);
-    const auto outputs = interpret(*graph, inputs);
+    const auto outputs = compute(inputs);
     if (!outputs) return "run" + suffix + ": " + outputs.error().text();
     const auto expected = arrays(*npz, "output_", suffix);
     if (expected.empty()) return "no output is recorded";
@@ -126,13 +143,7 @@ std::string check_corpus_case(const std::filesystem::path& folder, const CorpusC
       if (!expected[i]) continue;
       if (i >= outputs->size() || !(*outputs)[i]) return "output " + std::to_string(i) + " is missing";
       const Difference gap = difference(*(*outputs)[i], *expected[i]);
-      double largest = 1;
-      for (const double number : doubles(*expected[i])) {
-        if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
-      }
-      const bool is_exact = facts.is_exact || !is_floating(expected[i]->dtype());
-      const double allowed = is_exact ? 0 : std::max(2e-6 * largest, 4 * facts.rounding);
-      if (gap.max > allowed) {
+      if (gap.max > allow(*expected[i])) {
         return "output " + std::to_string(i) + suffix + " differs by " + std::to_string(gap.max) + " " + gap.why;
       }
     }

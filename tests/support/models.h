@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,9 @@ std::vector<std::optional<Tensor>> arrays(Npz& npz, const std::string& prefix, c
 // Elements as doubles, whatever their type.
 std::vector<double> doubles(const Tensor& tensor);
 
+// The largest absolute value of those that are finite.
+double largest_of(const Tensor& tensor);
+
 struct Difference {
   double max = 0;    // largest |a - b|; infinite where shapes differ, or where only one of two is not finite
   double range = 0;  // of the expected values: largest minus smallest
@@ -46,5 +51,13 @@ struct CorpusCase {
 std::vector<CorpusCase> corpus_cases(const std::filesystem::path& folder);
 // Runs it on its recorded inputs. The empty string where every output agrees.
 std::string check_corpus_case(const std::filesystem::path& folder, const CorpusCase& facts);
+
+using Outputs = std::vector<std::optional<Tensor>>;
+using Compute = std::function<Expected<Outputs>(std::span<const Tensor>)>;
+// How far an output may be from what was recorded.
+using Allow = std::function<double(const Tensor& expected)>;
+// The same for other ways to compute it, and other bounds.
+std::string check_recorded(const std::filesystem::path& folder, const CorpusCase& facts, const Compute& compute,
+                           const Allow& allow);
 
 }  // namespace isthmus::test

@@ -43,6 +43,22 @@ TEST(MemoryPlan, AChainNeedsTwoNeighbours) {
   EXPECT_EQ(plan.buffer_sizes, (std::vector<std::int64_t>{0, 800}));
 }
 
+// What a call reads through a list is read all the same.
+TEST(MemoryPlan, ListsAreAliveWithTheirCall) {
+  for (const bool is_optional : {false, true}) {
+    pte::Plan plan = chain({4, 4, 4, 4});
+    if (is_optional) {
+      plan.values.emplace_back(pte::OptionalTensorList{{std::nullopt, 1}});
+    } else {
+      plan.values.emplace_back(pte::TensorList{{1}});
+    }
+    std::get<pte::KernelCall>(plan.chains[0].instructions.back()).args.push_back(4);
+    plan_memory(plan);
+    EXPECT_NE(offset(plan, 1), offset(plan, 2));
+    EXPECT_NE(offset(plan, 1), offset(plan, 3));
+  }
+}
+
 TEST(MemoryPlan, RoomForReadingBeyondTheEndWithADelegate) {
   pte::Plan plan = chain({4, 4});
   plan.delegates.emplace_back();
