@@ -22,10 +22,10 @@ TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
     const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
     ASSERT_TRUE(prepared) << "seed " << seed << ": " << prepared.error().text();
     const auto where = [&] {
-      return "seed " + std::to_string(seed) + "\n" + print(prepared->graph, {.notes = notes_of(prepared->partitioning, "xnnpack")});
+      return "seed " + std::to_string(seed) + "\n" +
+             print(prepared->graph, {.notes = notes_of(prepared->partitioning, "xnnpack")});
     };
     const auto compiled = compile(*prepared, backend, {}, nullptr);
-
     ASSERT_TRUE(compiled) << compiled.error().text() << "\n" << where();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr));
     ASSERT_TRUE(method) << method.error().text();

@@ -221,6 +221,17 @@ std::vector<Case> selections() {
                 const ValueId index = b.emit(Op::kExpand, ShapeAttrs{{b.size(0), 3, 5}}, {line});
                 return b.emit(Op::kScatterReduce, ScatterAttrs{2, ScatterMode::kAdd}, {b.x, index, b.x});
               }),
+      copies(
+          "cat_with_nothing", {2, 3, 5},
+          [](Build& b) {
+            return b.emit(Op::kCat, AxisAttrs{2}, {b.of_x(Op::kSlice, SliceAttrs{2, 0, 0, 1}), b.x, b.of_x(Op::kNeg)});
+          }),
+      copies("many_axes", {2, 6, 4, 8, 5},
+             [](Build& b) {
+               const ValueId parts = b.of_x(Op::kReshape, ShapeAttrs{{b.size(0), 2, 3, 1, 4, 2, 4, 5}});
+               const ValueId turned = b.emit(Op::kPermute, AxesAttrs{{0, 4, 5, 3, 1, 2, 7, 6}}, {parts});
+               return b.emit(Op::kReshape, ShapeAttrs{{b.size(0), 8, 6, 20}}, {turned});
+             }),
       copies("where_both", {2, 3, 5},
              [](Build& b) {
                return b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 5}), b.x, b.of_x(Op::kNeg)});
@@ -449,6 +460,38 @@ TEST(XnnpackSymbolicAxis, GivesPartsOfFixedSize) {
   Build build(row.sizes, true, 5);
   const ValueId result = build.of_x(Op::kSlice, SliceAttrs{0, 1, 5, 2});
   expect_delegated(std::move(build).finish(result), row, {5, 8});
+}
+
+// An image of any size, doubled and averaged.
+TEST(XnnpackSymbolicAxis, IsRepeatedAndAveraged) {
+  const auto graph = parse_graph(R"(graph
+  symbol s0 in [1,4] ~2
+  symbol s1 in [2,6] ~4
+  symbol s2 in [2,7] ~5
+  input %x : f32[s0,3,s1,s2]
+  %big = resize2d(%x) size=[2*s1,3*s2] : f32[s0,3,2*s1,3*s2]
+  %mean = mean(%big) axes=[2,3] : f32[s0,3]
+  return %big, %mean
+)");
+  ASSERT_TRUE(graph) << graph.error().text();
+  const Case row{"image", {}, Numbers::kPositive, nullptr};
+  Diagnostics diagnostics;
+  const BackendDesc& backend = *find_backend("xnnpack");
+  const auto prepared = prepare(*graph, {&backend, {}}, diagnostics);
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  for (const Node& node : prepared->graph.nodes()) EXPECT_FALSE(backend.refusal(prepared->graph, node));
+  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  ASSERT_TRUE(compiled) << compiled.error().text() << print(prepared->graph);
+  auto method = run::Method::load(Blob(compiled->bytes, nullptr));
+  ASSERT_TRUE(method) << method.error().text();
+  for (const Sizes& sizes : {Sizes{1, 3, 2, 2}, Sizes{4, 3, 6, 7}, Sizes{2, 3, 5, 3}}) {
+    const std::vector<Tensor> inputs{input_of(sizes, row, sizes[0])};
+    const auto expected = interpret(*graph, inputs);
+    const auto run = method->run(inputs);
+    ASSERT_TRUE(run) << run.error().text();
+    EXPECT_TRUE(agree(*run, *expected->front(), Numbers::kExact));
+    EXPECT_TRUE(agree({(*run)[1]}, **(expected->begin() + 1), Numbers::kRounded));
+  }
 }
 
 // What has no form stays as it is: one node, for the host.

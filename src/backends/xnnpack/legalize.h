@@ -12,6 +12,7 @@ namespace isthmus::xnnpack {
 Replacement same_ranks(const Site& site);
 Replacement absorb_expand(const Site& site);
 Replacement expand_by_ones(const Site& site);
+Replacement merge_axes(const Site& site);
 Replacement split_cat(const Site& site);
 
 // What makes the graph smaller for this target.

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "backends/xnnpack/legalize.h"
+#include "backends/xnnpack/pick.h"
 #include "simplify/weights.h"
 
 namespace isthmus::xnnpack {
@@ -102,14 +103,17 @@ Replacement mean_forms(const Site& site) {
   const ValueId x = site.inputs[0];
   const Shape shape = emitter.shape(x);
   const auto count = count_of(shape, attrs.axes);
-  if (!count || shape.empty() || site.graph().type(x).dtype != DType::kF32) return unchanged();
-  const auto total = static_cast<double>(*count);
   const bool is_image = shape.size() == 4 && attrs.axes == Ints{2, 3};
+  if (shape.empty() || site.graph().type(x).dtype != DType::kF32) return unchanged();
   if (is_image && attrs.keepdim && !is_sum) return unchanged();
-  if (*count == 1) return replaced_by(emitter.reshape(x, site.result().shape));
+  // Of a symbolic count there is the mean of an image, and no sum.
+  const bool is_empty = std::ranges::any_of(shape, [](Dim dim) { return dim.is(0); });
+  if (!count && (is_sum || is_empty || !(is_image || can_reshape(shape)))) return unchanged();
+  if (count == 1) return replaced_by(emitter.reshape(x, site.result().shape));
+  const auto total = static_cast<double>(count.value_or(1));
   const std::size_t kept = shape.size() - attrs.axes.size();
   const bool is_trailing = attrs.axes.front() == static_cast<std::int64_t>(kept);
-  if (!is_image && is_trailing && (kept < 2 || !comes_from_image(site.graph(), x))) {
+  if (count && !is_image && is_trailing && (kept < 2 || !comes_from_image(site.graph(), x))) {
     const ValueId sum = TRY(sum_trailing(emitter, x, kept, *count, is_sum ? 1 : 1 / total));
     return replaced_by(emitter.reshape(sum, site.result().shape));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "backends/xnnpack/legalize.h"
 #include "backends/xnnpack/pick.h"
@@ -233,25 +234,32 @@ std::optional<Windows> adaptive_windows(Dim from, Dim to) {
   return windows;
 }
 
-// One axis at a time: as a plain pool where its windows are even, else by `uneven`.
+// As one plain pool of the axes whose windows are even, then `uneven` of each other axis.
 template <class Even, class Uneven>
 Replacement adaptive(const Site& site, Even even, Uneven uneven) {
   const auto& size = site.attrs<SizeAttrs>().size;
-  ValueId value = site.inputs[0];
+  Ints kernel{1, 1}, stride{1, 1};
+  std::vector<std::pair<std::int64_t, Windows>> others;
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t axis = static_cast<std::int64_t>(i) + 2;
-    const Dim from = site.emitter.size(value, axis);
+    const auto axis = static_cast<std::int64_t>(i) + 2;
+    const Dim from = site.emitter.size(site.inputs[0], axis);
     if (from == size[i]) continue;
     const auto windows = adaptive_windows(from, size[i]);
     if (!windows) return unchanged();
-    Ints kernel{1, 1}, stride{1, 1};
-    kernel[i] = windows->spans[0].size();
-    stride[i] = windows->stride();
-    const auto next = windows->are_even() ? TRY(even(value, kernel, stride)) : TRY(uneven(value, axis, *windows));
-    if (!next) return next;
-    value = *next;
+    if (windows->are_even()) {
+      kernel[i] = windows->spans[0].size();
+      stride[i] = windows->stride();
+    } else {
+      others.emplace_back(axis, *windows);
+    }
   }
-  return std::optional(value);
+  std::optional<ValueId> value = site.inputs[0];
+  if (kernel != Ints{1, 1}) value = TRY(even(*value, kernel, stride));
+  for (const auto& [axis, windows] : others) {
+    value = TRY(uneven(*value, axis, windows));
+    if (!value) return unchanged();
+  }
+  return value;
 }
 
 Replacement adaptive_avg_pool2d(const Site& site) {

@@ -114,6 +114,42 @@ std::optional<Ints> nearest_rows(const ResizeAttrs& attrs, std::size_t axis, std
   return positions_in(*moved);
 }
 
+// How often each row comes, where that is the same number for all rows of a size that is not known yet.
+std::optional<std::int64_t> repeats_of_symbolic(const Site& site, std::size_t axis) {
+  constexpr std::int64_t kMostRepeats = 16;
+  const auto& attrs = site.attrs<ResizeAttrs>();
+  Exprs& exprs = site.emitter.exprs();
+  const Dim from = site.emitter.size(site.inputs[0], static_cast<std::int64_t>(axis) + 2);
+  const Bounds bounds = exprs.bounds(from);
+  const auto repeats = exprs.divide_exactly(attrs.size[axis], from);
+  if (!repeats || !repeats->is_fixed() || repeats->value() < 1 || repeats->value() > kMostRepeats || !bounds.max ||
+      *bounds.max > kMostElements / kMostRepeats) {
+    return std::nullopt;
+  }
+  // Rounding depends on the ratio alone, so the largest size speaks for all.
+  ResizeAttrs largest = attrs;
+  largest.size[axis] = *bounds.max * repeats->value();
+  const auto rows = nearest_rows(largest, axis, *bounds.max);
+  if (!rows) return std::nullopt;
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    if ((*rows)[i] != static_cast<std::int64_t>(i) / repeats->value()) return std::nullopt;
+  }
+  return repeats->value();
+}
+
+// Pixels of images of any size come several times: a transposed convolution that writes each of them to a tile.
+Replacement repeated_pixels(const Site& site) {
+  constexpr std::int64_t kMostChannels = 1 << 12;
+  const auto rows = repeats_of_symbolic(site, 0);
+  const auto columns = repeats_of_symbolic(site, 1);
+  const Dim channels = site.emitter.size(site.inputs[0], 1);
+  if (!rows || !columns || !is_countable(channels) || channels.value() > kMostChannels) return unchanged();
+  const std::vector<double> ones(static_cast<std::size_t>(channels.value() * *rows * *columns), 1);
+  const ValueId filters = constant_of(site.emitter, ones, DType::kF32, {channels.value(), 1, *rows, *columns});
+  const ConvTransposeAttrs attrs{{*rows, *columns}, {0, 0, 0, 0}, {1, 1}, channels.value()};
+  return replaced_by(site.emitter.emit(Op::kConvTranspose2d, attrs, {site.inputs[0], filters}));
+}
+
 Replacement nearest(const Site& site) {
   const auto& attrs = site.attrs<ResizeAttrs>();
   if (attrs.mode != ResizeMode::kNearest && attrs.mode != ResizeMode::kNearestExact) return unchanged();
@@ -121,7 +157,7 @@ Replacement nearest(const Site& site) {
   for (std::size_t i = 0; i < 2; ++i) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const Dim size = site.emitter.size(value, axis);
-    if (!is_countable(size) || !is_countable(attrs.size[i])) return unchanged();
+    if (!is_countable(size) || !is_countable(attrs.size[i])) return repeated_pixels(site);
     const auto rows = nearest_rows(attrs, i, size.value());
     if (!rows) return unchanged();
     const auto next = TRY(pick(site.emitter, value, axis, *rows));

@@ -1,6 +1,8 @@
 // Equal ranks, expanding and joining.
 #include <algorithm>
+#include <iterator>
 
+#include "backends/xnnpack/forms.h"
 #include "backends/xnnpack/legalize.h"
 #include "simplify/weights.h"
 
@@ -32,26 +34,34 @@ Shape with_rank(const Shape& shape, std::size_t rank) {
 
 Dim dim_from_end(const Shape& shape, std::size_t i) { return i < shape.size() ? shape[shape.size() - 1 - i] : Dim(1); }
 
-// Zeros with this symbolic size along one axis, made of an input of the graph that has it; nothing where none has.
+// An input of the graph with an axis of this symbolic size, or else the first value that was computed with one.
+std::optional<ValueId> value_of_size(const Graph& graph, Dim size) {
+  const auto has_size = [&](ValueId id) {
+    return graph.type(id).dtype == DType::kF32 &&
+           std::ranges::find(graph.type(id).shape, size) != graph.type(id).shape.end();
+  };
+  const auto input = std::ranges::find_if(graph.inputs(), has_size);
+  if (input != graph.inputs().end()) return *input;
+  const auto node = std::ranges::find_if(graph.nodes(), [&](const Node& maker) { return has_size(maker.outputs[0]); });
+  return node == graph.nodes().end() ? std::nullopt : std::optional(node->outputs[0]);
+}
+
+// Zeros with this symbolic size along one axis, made of a value that has it; nothing where none has.
 Expected<std::optional<ValueId>> zeros_of_size(const Site& site, Dim size, std::size_t axis, std::size_t rank) {
-  const std::vector<ValueId> inputs(site.graph().inputs().begin(), site.graph().inputs().end());
-  for (const ValueId input : inputs) {
-    const TensorType type = site.graph().type(input);
-    const auto found = std::ranges::find(type.shape, size);
-    if (type.dtype != DType::kF32 || found == type.shape.end()) continue;
-    ValueId value = input;
-    for (std::size_t i = 0; i < type.shape.size(); ++i) {
-      if (static_cast<std::ptrdiff_t>(i) == found - type.shape.begin()) continue;
-      value = TRY(site.emitter.slice(value, static_cast<std::int64_t>(i), 0, 1));
-    }
-    Shape shape(rank, Dim(1));
-    shape[axis] = size;
-    value = TRY(site.emitter.reshape(value, std::move(shape)));
-    // Not x - x and not x * 0: they would make NaN of infinity.
-    value = TRY(site.emitter.emit(Op::kClamp, ClampAttrs{0, 0.5}, {value}));
-    return std::optional(TRY(site.emitter.unary(Op::kFloor, value)));
+  const auto source = value_of_size(site.graph(), size);
+  if (!source) return std::optional<ValueId>();
+  const Shape from = site.emitter.shape(*source);
+  const auto found = std::ranges::find(from, size) - from.begin();
+  ValueId value = *source;
+  for (std::ptrdiff_t i = 0; i < std::ssize(from); ++i) {
+    if (i != found) value = TRY(site.emitter.slice(value, i, 0, 1));
   }
-  return std::optional<ValueId>();
+  Shape shape(rank, Dim(1));
+  shape[axis] = size;
+  value = TRY(site.emitter.reshape(value, std::move(shape)));
+  // Not x - x and not x * 0: they would make NaN of infinity.
+  value = TRY(site.emitter.emit(Op::kClamp, ClampAttrs{0, 0.5}, {value}));
+  return std::optional(TRY(site.emitter.unary(Op::kFloor, value)));
 }
 
 }  // namespace
@@ -122,10 +132,51 @@ Replacement expand_by_ones(const Site& site) {
   return std::optional(value);
 }
 
+// Axes that stay side by side count as one, and those of size one not at all.
+Replacement merge_axes(const Site& site) {
+  if (!is_float(site) || site.node.op != Op::kPermute || site.result().rank() <= kMostAxes) return unchanged();
+  const Shape shape = site.graph().type(site.inputs[0]).shape;
+  Ints order;  // of the result's axes that are longer than one, as axes of the input
+  std::ranges::copy_if(site.attrs<AxesAttrs>().axes, std::back_inserter(order),
+                       [&](auto axis) { return !shape[static_cast<std::size_t>(axis)].is(1); });
+  Ints long_axes = order;
+  std::ranges::sort(long_axes);
+  const auto next_of = [&](std::int64_t axis) {
+    const auto after = std::ranges::upper_bound(long_axes, axis);
+    return after == long_axes.end() ? -1 : *after;
+  };
+  // The first axis of each group in the order of the result, and the sizes of the groups in the order of the input.
+  Ints firsts;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || next_of(order[i - 1]) != order[i]) firsts.push_back(order[i]);
+  }
+  Ints sorted = firsts;
+  std::ranges::sort(sorted);
+  Shape merged;
+  for (const std::int64_t axis : long_axes) {
+    const Dim size = shape[static_cast<std::size_t>(axis)];
+    if (std::ranges::binary_search(sorted, axis)) {
+      merged.push_back(size);
+    } else {
+      merged.back() = site.emitter.exprs().multiply(merged.back(), size);
+    }
+  }
+  if (merged.size() > kMostAxes) return unchanged();
+  Ints axes;
+  for (const std::int64_t first : firsts) axes.push_back(std::ranges::find(sorted, first) - sorted.begin());
+  const ValueId flat = TRY(site.emitter.reshape(site.inputs[0], std::move(merged)));
+  return replaced_by(site.emitter.reshape(TRY(site.emitter.permute(flat, std::move(axes))), site.result().shape));
+}
+
 Replacement split_cat(const Site& site) {
-  if (!is_float(site) || site.node.op != Op::kCat || site.inputs.size() <= kMostConcat) return unchanged();
+  if (!is_float(site) || site.node.op != Op::kCat) return unchanged();
   const std::int64_t axis = site.attrs<AxisAttrs>().axis;
   std::vector<ValueId> parts;
+  std::ranges::copy_if(site.inputs, std::back_inserter(parts),
+                       [&](ValueId input) { return !site.emitter.size(input, axis).is(0); });
+  if (parts.size() < site.inputs.size() && !parts.empty()) return replaced_by(site.emitter.cat(std::move(parts), axis));
+  if (site.inputs.size() <= kMostConcat) return unchanged();
+  parts.clear();
   for (std::size_t i = 0; i < site.inputs.size(); i += kMostConcat) {
     const std::size_t end = std::min(site.inputs.size(), i + kMostConcat);
     parts.push_back(TRY(site.emitter.cat(
