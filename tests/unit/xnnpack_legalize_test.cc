@@ -1,132 +1,29 @@
-// Forms of ops that the delegate has no node for: all of them run there, and the numbers are those of the ops.
+// Forms of ops that only move numbers: all of them run in the delegate, and every number is the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <random>
 
 #include "exec/interpreter.h"
 #include "ir/text.h"
 #include "legalize/legalize.h"
-#include "ops/emitter.h"
 #include "support/compile.h"
+#include "support/form_case.h"
 
 namespace isthmus {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-using Sizes = std::vector<std::int64_t>;
-
-// A graph of one input, whose first size may be symbolic.
-class Build {
- public:
-  Build(const Sizes& sizes, bool is_symbolic, std::int64_t least = 1) : emitter_(graph_) {
-    Shape shape(sizes.begin(), sizes.end());
-    if (is_symbolic) {
-      graph_.exprs().declare({"s0", least, 8, least + 1});
-      shape[0] = graph_.exprs().symbol("s0");
-    }
-    x = graph_.add_input("x", {DType::kF32, shape});
-  }
-
-  ValueId emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
-    auto made = emitter_.emit(op, std::move(attrs), std::move(inputs));
-    CHECK(made.has_value(), made ? "" : made.error().text());
-    return *made;
-  }
-  ValueId of_x(Op op, Attrs attrs = NoAttrs{}) { return emit(op, std::move(attrs), {x}); }
-  ValueId floats(const Sizes& sizes) {
-    Tensor tensor(DType::kF32, sizes);
-    for (float& number : tensor.mutable_data<float>()) number = next();
-    return emitter_.constant(tensor.view());
-  }
-  ValueId integers(const Sizes& sizes, const Ints& numbers) {
-    Tensor tensor(DType::kI64, sizes);
-    std::copy(numbers.begin(), numbers.end(), tensor.mutable_data<std::int64_t>().begin());
-    return emitter_.constant(tensor.view());
-  }
-  ValueId truths(const Sizes& sizes) {
-    Tensor tensor(DType::kBool, sizes);
-    for (std::uint8_t& truth : tensor.mutable_data<std::uint8_t>()) truth = next() > 0 ? 1 : 0;
-    return emitter_.constant(tensor.view());
-  }
-  ValueId number(double value) { return emitter_.scalar(value, DType::kF32); }
-  Dim size(std::size_t axis) const { return graph_.type(x).shape[axis]; }
-  Exprs& exprs() { return graph_.exprs(); }
-
-  Graph finish(ValueId result) && {
-    graph_.add_output({result, OutputKind::kResult, {}});
-    return std::move(graph_);
-  }
-
-  ValueId x;
-
- private:
-  float next() { return std::uniform_real_distribution<float>(-1.5F, 1.5F)(random_); }
-
-  Graph graph_;
-  Emitter emitter_;
-  std::mt19937 random_{7};
-};
-
-enum class Numbers : std::uint8_t {
-  kCopied,    // exactly, infinities too
-  kExact,     // exactly
-  kRounded,   // to 1e-6 of the largest
-  kPositive,  // the same, of positive numbers
-};
-
-struct Case {
-  const char* name;
-  Sizes sizes;
-  Numbers numbers;
-  std::function<ValueId(Build&)> make;
-  bool has_batch = true;  // the first axis is not worked on
-};
-std::ostream& operator<<(std::ostream& stream, const Case& row) { return stream << row.name; }
-
-Tensor input_of(Sizes sizes, const Case& row, std::int64_t batch) {
-  if (row.has_batch) sizes[0] = batch;
-  Tensor tensor(DType::kF32, std::move(sizes));
-  std::mt19937 random(static_cast<unsigned>(batch));
-  std::uniform_real_distribution<float> numbers(row.numbers == Numbers::kPositive ? 0.5F : -2, 2);
-  const auto data = tensor.mutable_data<float>();
-  for (float& number : data) number = numbers(random);
-  if (row.numbers == Numbers::kCopied && data.size() > 8) {
-    data[1] = kInfinity;
-    data[data.size() / 2] = -kInfinity;
-  }
-  return tensor;
-}
-
-testing::AssertionResult agree(const std::vector<std::optional<Tensor>>& found, const Tensor& expected,
-                               Numbers numbers) {
-  const double error = test::difference(*found[0], expected).max;
-  double allowed = 0;
-  if (numbers == Numbers::kRounded || numbers == Numbers::kPositive) {
-    for (const float number : expected.data<float>()) {
-      if (std::isfinite(number)) allowed = std::max(allowed, 1e-6 * static_cast<double>(std::abs(number)));
-    }
-  }
-  if (error <= allowed) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "differs by " << error;
-}
-
-Case copies(const char* name, Sizes sizes, std::function<ValueId(Build&)> make) {
-  return {name, std::move(sizes), Numbers::kCopied, std::move(make)};
-}
-Case exact(const char* name, Sizes sizes, std::function<ValueId(Build&)> make) {
-  return {name, std::move(sizes), Numbers::kExact, std::move(make)};
-}
-Case rounded(const char* name, Sizes sizes, std::function<ValueId(Build&)> make) {
-  return {name, std::move(sizes), Numbers::kRounded, std::move(make)};
-}
-Case without_batch(Case row) {
-  row.has_batch = false;
-  return row;
-}
+using test::agree;
+using test::Build;
+using test::Case;
+using test::copies;
+using test::exact;
+using test::expect_delegated;
+using test::input_of;
+using test::kInfinity;
+using test::Numbers;
+using test::rounded;
+using test::Sizes;
+using test::without_batch;
 
 PadAttrs pad_of(PadMode mode, Ints before, Ints after) { return {mode, std::move(before), std::move(after), 0}; }
 ResizeAttrs resize_of(ResizeMode mode, std::int64_t height, std::int64_t width, std::vector<double> scales = {},
@@ -251,195 +148,9 @@ std::vector<Case> selections() {
   };
 }
 
-std::vector<Case> windows() {
-  const auto max = [](MaxPoolAttrs attrs) { return [=](Build& b) { return b.of_x(Op::kMaxPool2d, attrs); }; };
-  const auto avg = [](AvgPoolAttrs attrs) { return [=](Build& b) { return b.of_x(Op::kAvgPool2d, attrs); }; };
-  const auto adaptive = [](Op op, std::int64_t height, std::int64_t width) {
-    return [=](Build& b) { return b.of_x(op, SizeAttrs{{height, width}}); };
-  };
-  return {
-      copies("max_ceil", {2, 3, 6, 8}, max({{3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1}, true})),
-      copies("max_ceil_far", {2, 3, 7, 8}, max({{2, 4}, {2, 3}, {1, 1, 2, 2}, {1, 1}, true})),
-      copies("max_ceil_dilated", {2, 3, 9, 12}, max({{2, 3}, {2, 3}, {1, 1, 1, 1}, {2, 2}, true})),
-      copies("max_dilated", {2, 3, 9, 10}, max({{3, 2}, {1, 2}, {1, 1, 1, 1}, {2, 3}, false})),
-      copies("max_of_one", {2, 3, 5, 6}, max({{1, 1}, {2, 3}, {0, 0, 0, 0}, {1, 1}, false})),
-      copies("max_with_gaps", {2, 3, 11, 9}, max({{2, 3}, {5, 2}, {1, 1, 0, 0}, {1, 1}, false})),
-      copies("max_gaps_dilated", {2, 2, 11, 9}, max({{2, 2}, {3, 4}, {1, 1, 0, 0}, {2, 3}, true})),
-      rounded("avg_of_one", {2, 3, 5, 6}, avg({{1, 1}, {2, 2}, {0, 0, 0, 0}, false, true, 3})),
-      rounded("avg_counts_padding", {2, 3, 6, 7}, avg({{3, 3}, {2, 1}, {1, 1, 1, 1}, false, true, 0})),
-      rounded("avg_divisor", {2, 3, 6, 7}, avg({{3, 2}, {2, 1}, {1, 1, 0, 0}, false, true, 7})),
-      rounded("avg_ceil", {2, 3, 6, 8}, avg({{3, 3}, {2, 2}, {0, 0, 0, 0}, true, true, 0})),
-      rounded("avg_ceil_counts", {2, 3, 6, 7}, avg({{3, 3}, {2, 3}, {1, 1, 1, 1}, true, true, 0})),
-      rounded("avg_ceil_inside", {2, 3, 6, 7}, avg({{3, 2}, {2, 3}, {1, 1, 1, 1}, true, false, 0})),
-      copies("max_3d", {2, 3, 5, 6, 7},
-             [](Build& b) {
-               return b.of_x(Op::kMaxPool3d, MaxPoolAttrs{{2, 3, 2}, {2, 1, 2}, {1, 0, 1, 1, 0, 0}, {1, 2, 1}, true});
-             }),
-      rounded("avg_3d", {2, 3, 5, 6, 7},
-              [](Build& b) {
-                return b.of_x(Op::kAvgPool3d, AvgPoolAttrs{{2, 3, 2}, {2, 2, 1}, {1, 1, 1, 0, 0, 1}, true, true, 0});
-              }),
-      rounded("avg_3d_inside", {2, 3, 5, 6, 7},
-              [](Build& b) {
-                return b.of_x(Op::kAvgPool3d, AvgPoolAttrs{{3, 1, 2}, {1, 1, 2}, {1, 1, 0, 0, 1, 1}, false, false, 0});
-              }),
-      rounded("avg_3d_divisor", {2, 3, 5, 6, 7},
-              [](Build& b) {
-                return b.of_x(Op::kAvgPool3d, AvgPoolAttrs{{2, 2, 2}, {1, 2, 2}, {0, 0, 0, 0, 0, 0}, false, true, 5});
-              }),
-      rounded("adaptive_avg", {2, 3, 7, 10}, adaptive(Op::kAdaptiveAvgPool2d, 3, 4)),
-      rounded("adaptive_avg_grows", {2, 3, 3, 4}, adaptive(Op::kAdaptiveAvgPool2d, 5, 4)),
-      copies("adaptive_max", {2, 3, 7, 10}, adaptive(Op::kAdaptiveMaxPool2d, 3, 4)),
-      copies("adaptive_max_uneven", {2, 3, 11, 13}, adaptive(Op::kAdaptiveMaxPool2d, 7, 5)),
-  };
-}
-
-std::vector<Case> reductions() {
-  const auto reduce = [](Op op, Ints axes, bool keepdim) {
-    return [=](Build& b) { return b.of_x(op, ReduceAttrs{axes, keepdim}); };
-  };
-  const auto along = [](Op op, std::int64_t axis) { return [=](Build& b) { return b.of_x(op, AxisAttrs{axis}); }; };
-  const auto norm = [](double order) {
-    return [=](Build& b) { return b.of_x(Op::kVectorNorm, VectorNormAttrs{{1, 2}, false, order}); };
-  };
-  return {
-      copies("amax_last", {2, 3, 7}, reduce(Op::kAmax, {2}, false)),
-      copies("amax_middle", {2, 5, 7}, reduce(Op::kAmax, {1}, true)),
-      copies("amax_of_rows", {2, 9}, reduce(Op::kAmax, {1}, false)),
-      copies("amax_image", {2, 3, 4, 5}, reduce(Op::kAmax, {2, 3}, false)),
-      copies("amax_apart", {2, 3, 4, 5}, reduce(Op::kAmax, {1, 3}, true)),
-      copies("amax_one", {2, 1, 4}, reduce(Op::kAmax, {1}, false)),
-      without_batch(copies("amax_all", {3, 4, 5}, reduce(Op::kAmax, {0, 1, 2}, false))),
-      copies("amin", {2, 3, 7}, reduce(Op::kAmin, {1}, false)),
-      rounded("sum_last", {2, 3, 7}, reduce(Op::kSum, {2}, false)),
-      rounded("sum_image", {2, 3, 4, 5}, reduce(Op::kSum, {2, 3}, true)),
-      rounded("sum_middle", {2, 3, 4, 5}, reduce(Op::kSum, {1, 2}, false)),
-      rounded("mean_middle", {2, 3, 4, 5}, reduce(Op::kMean, {1, 2}, false)),
-      rounded("prod", {2, 3, 11}, reduce(Op::kProd, {2}, false)),
-      rounded("prod_apart", {2, 3, 4, 5}, reduce(Op::kProd, {1, 3}, true)),
-      rounded("cumsum", {2, 3, 11}, along(Op::kCumsum, 2)),
-      rounded("cumsum_middle", {2, 6, 3}, along(Op::kCumsum, 1)),
-      rounded("cumprod", {2, 3, 7}, along(Op::kCumprod, 2)),
-      rounded("logsumexp", {2, 3, 7}, reduce(Op::kLogsumexp, {2}, false)),
-      rounded("logsumexp_apart", {2, 3, 4, 5}, reduce(Op::kLogsumexp, {1, 3}, true)),
-      rounded("log_softmax", {2, 3, 7}, along(Op::kLogSoftmax, 2)),
-      rounded("log_softmax_middle", {2, 5, 3}, along(Op::kLogSoftmax, 1)),
-      rounded("norm_0", {2, 3, 5}, norm(0)),
-      rounded("norm_1", {2, 3, 5}, norm(1)),
-      rounded("norm_2", {2, 3, 5}, norm(2)),
-      rounded("norm_3", {2, 3, 5}, norm(3)),
-      {"norm_half", {2, 3, 5}, Numbers::kPositive, norm(1.5)},
-      copies("norm_infinite", {2, 3, 5}, norm(kInfinity)),
-      copies("norm_least", {2, 3, 5}, norm(-kInfinity)),
-  };
-}
-
-std::vector<Case> images() {
-  const auto resize = [](ResizeAttrs attrs) { return [=](Build& b) { return b.of_x(Op::kResize2d, attrs); }; };
-  const auto conv = [](Op op, Attrs attrs, Sizes filters, std::int64_t bias) {
-    return [=](Build& b) { return b.emit(op, attrs, {b.x, b.floats(filters), b.floats({bias})}); };
-  };
-  return {
-      rounded("linear_scaled", {2, 3, 5, 6}, resize(resize_of(ResizeMode::kLinear, 8, 7, {1.7, 1.3}))),
-      rounded("linear_corner", {2, 3, 5, 6}, resize(resize_of(ResizeMode::kLinear, 1, 7, {}, true))),
-      rounded("cubic", {2, 3, 5, 6}, resize(resize_of(ResizeMode::kCubic, 8, 4))),
-      rounded("cubic_corners", {2, 3, 5, 6}, resize(resize_of(ResizeMode::kCubic, 9, 11, {}, true))),
-      rounded("grid_sample", {2, 3, 5, 6},
-              [](Build& b) {
-                const ValueId grid = b.emit(Op::kExpand, ShapeAttrs{{b.size(0), 4, 3, 2}}, {b.floats({1, 4, 3, 2})});
-                return b.emit(Op::kGridSample, GridSampleAttrs{}, {b.x, grid});
-              }),
-      rounded("conv3d", {2, 4, 5, 6, 7},
-              conv(Op::kConv3d, ConvAttrs{{2, 1, 2}, {1, 0, 1, 1, 0, 1}, {2, 1, 1}, 1}, {6, 4, 2, 3, 2}, 6)),
-      rounded("conv3d_groups", {2, 4, 5, 6, 7},
-              conv(Op::kConv3d, ConvAttrs{{1, 1, 1}, {1, 1, 0, 0, 0, 0}, {1, 1, 1}, 2}, {6, 2, 3, 3, 3}, 6)),
-      rounded("conv3d_flat", {2, 4, 3, 6, 7},
-              conv(Op::kConv3d, ConvAttrs{{1, 1, 1}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 4}, {4, 1, 1, 3, 3}, 4)),
-      rounded("conv_transpose_groups", {2, 6, 4, 5},
-              conv(Op::kConvTranspose2d, ConvTransposeAttrs{{2, 3}, {1, 0, 0, 1}, {1, 1}, 3}, {6, 4, 3, 4}, 12)),
-      rounded("conv_transpose_far", {2, 3, 4, 5},
-              conv(Op::kConvTranspose2d, ConvTransposeAttrs{{2, 1}, {1, -3, 0, -1}, {4, 2}, 1}, {3, 2, 2, 3}, 2)),
-      rounded("conv_transpose3d", {2, 3, 4, 3, 5},
-              conv(Op::kConvTranspose3d, ConvTransposeAttrs{{2, 2, 1}, {1, 0, 0, 1, 1, 1}, {1, 1, 1}, 1},
-                   {3, 2, 3, 2, 3}, 2)),
-      rounded("conv_transpose3d_groups", {2, 4, 3, 3, 5},
-              conv(Op::kConvTranspose3d, ConvTransposeAttrs{{3, 1, 2}, {2, 1, 0, 0, 0, 0}, {2, 1, 1}, 2},
-                   {4, 3, 2, 2, 2}, 6)),
-      rounded("conv_computed_filter", {2, 3, 7, 8},
-              [](Build& b) {
-                const ValueId row = b.of_x(Op::kSlice, SliceAttrs{0, 0, 1, 1});
-                const ValueId part = b.emit(Op::kSlice, SliceAttrs{2, 0, 2, 1}, {row});
-                const ValueId small = b.emit(Op::kSlice, SliceAttrs{3, 0, 4, 1}, {part});
-                const ValueId filter = b.emit(Op::kReshape, ShapeAttrs{{4, 3, 2, 1}}, {small});
-                const ConvAttrs attrs{{2, 1}, {1, 0, 0, 1}, {2, 1}, 1};
-                return b.emit(Op::kConv2d, attrs, {b.x, filter, b.floats({4})});
-              }),
-      rounded(
-          "conv_computed_bias", {2, 3, 7, 8},
-          [](Build& b) {
-            const ValueId row = b.of_x(Op::kSlice, SliceAttrs{0, 0, 1, 1});
-            const ValueId mean = b.emit(Op::kMean, ReduceAttrs{{0, 2, 3}, false}, {row});
-            return b.emit(Op::kConv2d, ConvAttrs{{1, 1}, {0, 0, 0, 0}, {1, 1}, 1}, {b.x, b.floats({3, 3, 2, 2}), mean});
-          }),
-      rounded("col2im", {2, 12, 16},
-              [](Build& b) {
-                return b.of_x(Op::kCol2im, FoldAttrs{{6, 9}, {2, 3}, {2, 2}, {1, 0}, {1, 1}});
-              }),
-      rounded("col2im_dilated", {2, 12, 16},
-              [](Build& b) {
-                return b.of_x(Op::kCol2im, FoldAttrs{{8, 10}, {2, 3}, {2, 2}, {1, 1}, {2, 2}});
-              }),
-  };
-}
-
-// All of the graph runs in one delegate, for each of these batches.
-void expect_delegated(const Graph& graph, const Case& row, const std::vector<std::int64_t>& batches) {
-  Diagnostics diagnostics;
-  const BackendDesc& backend = *find_backend("xnnpack");
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
-  ASSERT_TRUE(prepared) << prepared.error().text();
-  const std::string text = print(prepared->graph);
-  for (const Node& node : prepared->graph.nodes()) {
-    const auto reason = backend.refusal(prepared->graph, node);
-    ASSERT_FALSE(reason) << name_of(node.op) << ": " << text_of(*reason) << "\n" << text;
-  }
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
-  ASSERT_TRUE(compiled) << compiled.error().text() << "\n" << text;
-  auto method = run::Method::load(Blob(compiled->bytes, nullptr));
-  ASSERT_TRUE(method) << method.error().text();
-  for (const std::int64_t batch : batches) {
-    const std::vector<Tensor> inputs{input_of(row.sizes, row, batch)};
-    const auto expected = interpret(graph, inputs);
-    ASSERT_TRUE(expected) << expected.error().text();
-    const auto formed = interpret(prepared->graph, inputs);
-    ASSERT_TRUE(formed) << formed.error().text() << "\n" << text;
-    EXPECT_TRUE(agree(*formed, *expected->front(), row.numbers)) << text;
-    const auto run = method->run(inputs);
-    ASSERT_TRUE(run) << run.error().text() << "\n" << text;
-    EXPECT_TRUE(agree(*run, *expected->front(), row.numbers)) << "in the delegate\n" << text;
-  }
-}
-
-class XnnpackForms : public testing::TestWithParam<Case> {};
-
-TEST_P(XnnpackForms, ComputeTheSame) {
-  Build build(GetParam().sizes, false);
-  const ValueId result = GetParam().make(build);
-  expect_delegated(std::move(build).finish(result), GetParam(), {GetParam().sizes[0]});
-}
-
-TEST_P(XnnpackForms, ComputeTheSameForAnyBatch) {
-  if (!GetParam().has_batch) return;
-  Build build(GetParam().sizes, true);
-  const ValueId result = GetParam().make(build);
-  expect_delegated(std::move(build).finish(result), GetParam(), {1, 3, 8});
-}
-
-std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Selections, XnnpackForms, testing::ValuesIn(selections()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Windows, XnnpackForms, testing::ValuesIn(windows()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Reductions, XnnpackForms, testing::ValuesIn(reductions()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Images, XnnpackForms, testing::ValuesIn(images()), name_of_case);
+class XnnpackMovement : public testing::TestWithParam<Case> {};
+TEST_P(XnnpackMovement, RunsInTheDelegate) { expect_delegated(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Forms, XnnpackMovement, testing::ValuesIn(selections()), test::name_of_case);
 
 // Parts of an axis whose size is known only when the model runs.
 TEST(XnnpackSymbolicAxis, IsCutAndThinned) {

@@ -55,6 +55,9 @@ std::optional<Reason> refuse_max_pool2d(const Graph& graph, const Node& node) {
   if (attrs.stride[0] > attrs.kernel[0] || attrs.stride[1] > attrs.kernel[1]) {
     return Reason{ReasonCode::kKernelSize, "a stride beyond the window"};
   }
+  if (attrs.dilation != Ints{1, 1} && attrs.padding != Ints{0, 0, 0, 0}) {
+    return Reason{ReasonCode::kKernelSize, "dilation and padding"};
+  }
   return refuse_window(graph, node, attrs.kernel, attrs.padding, attrs.dilation, attrs.ceil_mode);
 }
 

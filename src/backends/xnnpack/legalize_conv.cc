@@ -17,12 +17,13 @@ Expected<ValueId> with_bias(Emitter& emitter, ValueId image, ValueId bias) {
   return emitter.binary(Op::kAdd, image, TRY(emitter.reshape(bias, {1, emitter.size(bias, 0), 1, 1})));
 }
 
-// More on a side where the number is positive, less where it is negative.
-Expected<ValueId> grown(Emitter& emitter, ValueId x, std::int64_t axis, Sides sides) {
+// More on a side where the number is positive, less where it is negative; nothing where that leaves no element.
+Replacement grown(Emitter& emitter, ValueId x, std::int64_t axis, Sides sides) {
+  const std::int64_t begin = std::max<std::int64_t>(-sides.before, 0);
+  const std::int64_t end = emitter.size(x, axis).value() - std::max<std::int64_t>(-sides.after, 0);
+  if (begin >= end) return unchanged();
   const Sides more{std::max<std::int64_t>(sides.before, 0), std::max<std::int64_t>(sides.after, 0)};
-  const std::int64_t end = emitter.size(x, axis).value() + std::min<std::int64_t>(sides.after, 0);
-  const ValueId part = TRY(emitter.slice(x, axis, std::max<std::int64_t>(-sides.before, 0), end));
-  return padded(emitter, part, axis, more);
+  return replaced_by(padded(emitter, TRY(emitter.slice(x, axis, begin, end)), axis, more));
 }
 
 // Every place that a tap of the filter sees: from `first` on, at equal distances.
@@ -108,12 +109,14 @@ Replacement conv_transpose3d(const Site& site) {
   const std::int64_t taps = filters[2].value();
   const ValueId slices = TRY(emitter.reshape(site.inputs[0], with_axis(shape, 2, {shape[2], 1})));
   const ValueId spread = TRY(padded(emitter, slices, 3, {0, stride - 1}));
-  ValueId volume = TRY(emitter.reshape(spread, with_axis(shape, 2, {shape[2].value() * stride})));
+  const ValueId whole = TRY(emitter.reshape(spread, with_axis(shape, 2, {shape[2].value() * stride})));
   const std::int64_t reach = (taps - 1) * attrs.dilation[0];
-  volume = TRY(grown(emitter, volume, 2, {reach - attrs.padding[0], reach - attrs.padding[1] - (stride - 1)}));
+  const auto volume =
+      TRY(grown(emitter, whole, 2, {reach - attrs.padding[0], reach - attrs.padding[1] - (stride - 1)}));
+  if (!volume) return volume;
   std::vector<ValueId> images;
   for (std::int64_t tap = 0; tap < taps; ++tap) {
-    const auto part = TRY(seen(emitter, volume, 2, (taps - 1 - tap) * attrs.dilation[0], 1, site.result().shape[2]));
+    const auto part = TRY(seen(emitter, *volume, 2, (taps - 1 - tap) * attrs.dilation[0], 1, site.result().shape[2]));
     if (!part) return part;
     images.push_back(TRY(as_images(emitter, *part)));
   }
@@ -144,6 +147,8 @@ Replacement conv_transpose2d(const Site& site) {
     sides[i] = {std::max<std::int64_t>(-before, 0), -after >= attrs.stride[i] ? -after : 0};
     before += sides[i].before;
     after += sides[i].after;
+    const Dim size = site.result().shape[i + 2];
+    if (size.is_fixed() && size.value() <= sides[i].before + sides[i].after) return unchanged();
   }
   if (plain == attrs || site.constant(1) == nullptr) return unchanged();
   ValueId value = TRY(emitter.emit(Op::kConvTranspose2d, std::move(plain), {site.inputs[0], site.inputs[1]}));

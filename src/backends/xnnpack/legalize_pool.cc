@@ -63,9 +63,12 @@ Replacement without_gaps(const Site& site, const MaxPoolAttrs& attrs) {
 Replacement max_pool2d(const Site& site) {
   const auto& attrs = site.attrs<MaxPoolAttrs>();
   const bool has_gaps = attrs.stride[0] > attrs.kernel[0] || attrs.stride[1] > attrs.kernel[1];
+  const bool is_dilated = attrs.dilation != Ints{1, 1};
+  const bool has_padding = std::ranges::any_of(attrs.padding, [](auto side) { return side != 0; });
   if (attrs.kernel == Ints{1, 1}) return replaced_by(thinned(site, attrs.stride));
-  if (!attrs.ceil_mode && !has_gaps) return unchanged();
-  const auto beyond = reach_beyond(site, attrs.kernel, attrs.stride, attrs.padding, attrs.dilation);
+  if (!attrs.ceil_mode && !has_gaps && !(is_dilated && has_padding)) return unchanged();
+  const auto beyond = attrs.ceil_mode ? reach_beyond(site, attrs.kernel, attrs.stride, attrs.padding, attrs.dilation)
+                                      : std::optional(Ints{0, 0});
   if (!beyond) return unchanged();
   // Written out, so that every window lies inside.
   ValueId value = site.inputs[0];
@@ -73,7 +76,7 @@ Replacement max_pool2d(const Site& site) {
   plain.ceil_mode = false;
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t after = attrs.padding[2 * i + 1] + (*beyond)[i];
-    const bool is_native = !has_gaps && attrs.dilation[i] == 1 && after <= attrs.kernel[i] / 2;
+    const bool is_native = !has_gaps && !is_dilated && after <= attrs.kernel[i] / 2;
     if (is_native) {
       plain.padding[2 * i + 1] = after;
       continue;

@@ -25,6 +25,20 @@ std::uint64_t window_result(std::uint64_t size, std::uint64_t padding, std::uint
   return padded < reach || stride == 0 ? 0 : (padded - reach) / stride + 1;
 }
 
+// Where windows have dilation, the library reads another element of the axis for each one that lies outside, and does
+// not ask whether that one lies inside. It is the first of each window, moved to where dilation meets the padding's
+// end.
+bool reads_beyond(std::uint64_t size, std::uint64_t windows, std::uint64_t padding, std::uint64_t stride,
+                  std::uint64_t dilation) {
+  const std::uint64_t over = padding % dilation;
+  const auto element = [&](std::uint64_t window) {
+    const std::uint64_t place = window * stride;
+    return place < over ? place + dilation - over : place - over;
+  };
+  const std::uint64_t last_moved = over == 0 ? 0 : std::min((over - 1) / stride, windows - 1);
+  return std::max(element(last_moved), element(windows - 1)) >= size;
+}
+
 class Inference {
  public:
   Inference(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes)
@@ -205,6 +219,11 @@ class Inference {
     const std::uint64_t width = window_result(input[2], horizontal, f.pooling_width,
                                               is_argmax ? f.pooling_width : f.stride_width, f.dilation_width);
     if (height == 0 || width == 0) return bad_input(fmt::format("its window does not fit into {}", text_of(input)));
+    const bool is_dilated = f.dilation_height > 1 || f.dilation_width > 1;
+    if (is_dilated && (reads_beyond(input[1], height, f.padding_top, f.stride_height, f.dilation_height) ||
+                       reads_beyond(input[2], width, f.padding_left, f.stride_width, f.dilation_width))) {
+      return fail(ErrorKind::kUnsupported, "its dilation and padding make the library read beyond the image");
+    }
     TRY(take_windows(height, width, f.pooling_height, f.pooling_width));
     return Dims{input[0], height, width, input[3]};
   }
