@@ -19,5 +19,5 @@ add_library(hwy::hwy ALIAS PkgConfig::hwy)
 find_package(FlatBuffers REQUIRED)         # flatbuffers::flatbuffers, flatbuffers::flatc
 find_package(XNNPACK)                      # XNNPACK::XNNPACK with pthreadpool and cpuinfo
 if(NOT XNNPACK_FOUND)
-  message(WARNING "No current XNNPACK: run ./dev setup. Everything that needs it is left out of this build.")
+  message(FATAL_ERROR "No current XNNPACK: run ./dev setup.")
 endif()

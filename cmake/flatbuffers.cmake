@@ -1,7 +1,10 @@
 # isthmus_flatbuffers(<target> <schema>...)
 #
 # Makes C++ headers of flatbuffers schemas in the build tree. The target includes schema/x.fbs of src/<folder> as
-# "<folder>/schema/x_generated.h"; no other target sees them.
+# "<folder>/schema/x_generated.h"; no other target sees them. The target generated_headers makes them all.
+
+include_guard(GLOBAL)
+add_custom_target(generated_headers)
 
 function(isthmus_flatbuffers target)
   file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -17,7 +20,10 @@ function(isthmus_flatbuffers target)
       COMMENT "Generating ${place}/${name}_generated.h"
       VERBATIM)
     target_sources(${target} PRIVATE "${header}")
+    list(APPEND headers "${header}")
   endforeach()
+  add_custom_target(${target}_generated_headers DEPENDS ${headers})
+  add_dependencies(generated_headers ${target}_generated_headers)
   # As system headers: the warnings in generated code are not ours.
   target_include_directories(${target} SYSTEM PRIVATE "${root}")
 endfunction()

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "base/untrusted_text.h"
 #include "exec/half.h"
 #include "exec/interpreter.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus {
 namespace {
@@ -144,7 +144,7 @@ std::string OfferedArray::text() const {
 }
 
 OfferedArray offered(const NpzArray& array, bool counts_samples) {
-  return {fmt::format("array {}", quoted(array.name)), array.dtype, array.shape, counts_samples};
+  return {fmt::format("array {}", shown(array.name)), array.dtype, array.shape, counts_samples};
 }
 
 Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const Graph& graph) {
@@ -169,8 +169,8 @@ Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const G
   }
   std::vector<std::string> present;
   for (const NpzArray& array : npz.arrays()) {
-    present.push_back(array.unsupported ? quoted(array.name)
-                                        : fmt::format("{} {}[{}]", quoted(array.name), name_of(array.dtype),
+    present.push_back(array.unsupported ? shown(array.name)
+                                        : fmt::format("{} {}[{}]", shown(array.name), name_of(array.dtype),
                                                       fmt::join(array.shape, ",")));
   }
   const auto missing = static_cast<std::size_t>(std::ranges::find(found, nullptr) - found.begin());

@@ -15,7 +15,7 @@
 namespace isthmus {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string file;
   std::vector<std::string> inputs;
   double seconds = 2;
@@ -23,7 +23,7 @@ struct Options {
   bool wants_json = false;
 };
 
-Expected<void> bench(const Options& options) {
+Expected<void> bench(const BenchOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   LoadedProgram program = TRY(load_program(TRY(open_file(options.file)), options.program));
   const std::chrono::duration<double> load_time = std::chrono::steady_clock::now() - start;
@@ -43,7 +43,7 @@ Expected<void> bench(const Options& options) {
 
 Command add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "How fast a program is: load time, latency, delegate and host time.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
   command
       ->add_option("--input", options->inputs,

@@ -17,7 +17,7 @@
 namespace isthmus {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   ModelOptions model;
   std::string data;
   std::string output;
@@ -41,18 +41,19 @@ class InterruptWatch {
   void (*former_)(int);
 };
 
-Expected<std::unique_ptr<Samples>> samples_of(const Options& options, const Prepared& prepared, const Model& model,
-                                              Diagnostics& diagnostics) {
+Expected<std::unique_ptr<Samples>> samples_of(const CalibrateOptions& options, const Prepared& prepared,
+                                              const Model& model, Diagnostics& diagnostics) {
   if (!options.data.empty()) {
     SampleOptions wanted;
     if (options.most_samples) wanted.most = *options.most_samples;
     return open_samples(options.data, prepared.graph, wanted, diagnostics);
   }
-  diagnostics.warn("one-sample", "", "no data given: ranges come from the example inputs alone and are not fit for use");
+  diagnostics.warn("one-sample", "",
+                   "no data given: ranges come from the example inputs alone and are not fit for use");
   return within(example_samples(prepared.graph, model.examples), options.model.file);
 }
 
-Expected<void> calibrate_model(const Options& options) {
+Expected<void> calibrate_model(const CalibrateOptions& options) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
   const PrepareOptions wanted = TRY(prepare_options(options.model));
@@ -68,13 +69,15 @@ Expected<void> calibrate_model(const Options& options) {
   };
   auto result = calibrate(prepared, *samples, threads, progress, diagnostics);
   bar.clear();
-  const Statistics statistics = TRY(within(std::move(result), options.data.empty() ? options.model.file : options.data));
+  const Statistics statistics =
+      TRY(within(std::move(result), options.data.empty() ? options.model.file : options.data));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   TRY(write_file(options.output, write_stats(statistics)));
   if (!options.wants_json && !options.is_quiet) print_diagnostics(diagnostics);
   const CalibrateSummary summary{options.model.file, options.model.target, options.output,
                                  elapsed.count(),    &statistics,          diagnostics.entries()};
-  if (options.wants_json || !options.is_quiet) fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  if (options.wants_json || !options.is_quiet)
+    fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
   return {};
 }
 
@@ -97,8 +100,9 @@ Expected<void> merge(const MergeOptions& options) {
 }  // namespace
 
 Command add_calibrate(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("calibrate", "Runs samples through a model and keeps the statistics of its values.");
-  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Runs samples through a model and keeps the statistics of its values.");
+  const auto options = std::make_shared<CalibrateOptions>();
   add_model_options(*command, options->model);
   command->add_option("--data", options->data,
                       "an .npz with one array per input (its first axis counts samples), or a folder of .npy and .npz "

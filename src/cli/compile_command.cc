@@ -15,7 +15,7 @@
 namespace isthmus {
 namespace {
 
-struct Options {
+struct CompileOptions {
   ModelOptions model;
   std::string output;
   std::string stage;
@@ -27,13 +27,13 @@ struct Options {
   bool is_verbose = false;
 };
 
-ExitCode verdict(const Options& options, const CompileSummary& summary) {
+ExitCode verdict(const CompileOptions& options, const CompileSummary& summary) {
   const bool is_too_many = options.most_delegates && summary.delegates > *options.most_delegates;
   return is_too_many ? kExitTooManyDelegates : kExitFine;
 }
 
 // The graph after the stage at which the user wants to stop.
-Expected<void> print_stage(const Options& options, const PrepareOptions& wanted, const Graph& loaded) {
+Expected<void> print_stage(const CompileOptions& options, const PrepareOptions& wanted, const Graph& loaded) {
   Diagnostics diagnostics;
   std::vector<StageTime> times;
   std::vector<RewriteTime> rewrites;
@@ -51,7 +51,7 @@ Expected<void> print_stage(const Options& options, const PrepareOptions& wanted,
   return {};
 }
 
-Expected<ExitCode> check(const Options& options) {
+Expected<ExitCode> check(const CompileOptions& options) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
   const PrepareOptions wanted = TRY(prepare_options(options.model));
@@ -66,7 +66,7 @@ Expected<ExitCode> check(const Options& options) {
   return verdict(options, summary);
 }
 
-Expected<ExitCode> compile_file(const Options& options) {
+Expected<ExitCode> compile_file(const CompileOptions& options) {
   if (!options.stage.empty()) return check(options);
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
   Diagnostics diagnostics;
@@ -88,7 +88,7 @@ Expected<ExitCode> compile_file(const Options& options) {
   return verdict(options, summary);
 }
 
-void add_common(CLI::App& command, Options& options) {
+void add_common(CLI::App& command, CompileOptions& options) {
   add_model_options(command, options.model);
   command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
   command.add_option("--to", options.stage, "stop after this stage and print the graph")
@@ -102,7 +102,7 @@ void add_common(CLI::App& command, Options& options) {
 
 Command add_check(CLI::App& app) {
   CLI::App* command = app.add_subcommand("check", "One delegate or not, and why. Needs no data and writes nothing.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   command->footer(
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
@@ -111,8 +111,9 @@ Command add_check(CLI::App& app) {
 }
 
 Command add_compile(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("compile", "Writes the program file (.pte) that the ExecuTorch runtime loads.");
-  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("compile", "Writes the program file (.pte) that the ExecuTorch runtime loads.");
+  const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   command->add_flag("--float", options->is_float, "keep all numbers in float")->required();
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");

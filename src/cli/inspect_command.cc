@@ -4,34 +4,37 @@
 #include <memory>
 #include <optional>
 
+#include "base/untrusted_text.h"
 #include "canonicalize/canonicalize.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
 #include "cli/terminal.h"
 #include "formats/pte.h"
-#include "formats/untrusted_text.h"
 #include "ir/text.h"
 #include "report/inspect.h"
+#include "report/program.h"
 #include "report/stats.h"
 #include "stats/stats_file.h"
-#include "report/program.h"
 
 namespace isthmus {
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::string file;
   std::string stage = "load";
   std::optional<std::string> method;
+  std::vector<std::string> skipped;  // rewrites
   bool wants_json = false;
   bool wants_ir = false;
   bool wants_trace = false;
 };
 
-Expected<Graph> graph_after(const Options& options, const Graph& loaded, Diagnostics& diagnostics) {
+Expected<Graph> graph_after(const InspectOptions& options, const Graph& loaded, Diagnostics& diagnostics) {
   if (options.stage == "load") return loaded;
   std::vector<RewriteTime> times;
-  Graph graph = TRY(within(canonicalize(loaded, diagnostics, {}, &times), options.file));
+  Graph graph =
+      TRY(within(canonicalize(loaded, diagnostics, {.skip = {options.skipped.begin(), options.skipped.end()}}, &times),
+                 options.file));
   if (options.wants_trace) {
     for (const RewriteTime& time : times) {
       fmt::print(stderr, "{:>10.3f} ms  {:<20} {} runs, {} with changes\n", time.seconds * 1e3, time.name, time.runs,
@@ -41,20 +44,19 @@ Expected<Graph> graph_after(const Options& options, const Graph& loaded, Diagnos
   return graph;
 }
 
-Expected<void> inspect_program(const Options& options, const OpenFile& file) {
+Expected<void> inspect_program(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir) return bad_input(fmt::format("{} is a program file: it has no graph to print", file.path));
   const pte::Program program = TRY(within(pte::read_program(file.bytes), file.path));
   const pte::Plan* plan = pte::find_plan(program, options.method.value_or("forward"));
   // Without a wish, whatever there is.
   if (plan == nullptr && !options.method) plan = &program.plans.front();
-  if (plan == nullptr)
-    return bad_input(fmt::format("{} has no method {}", file.path, isthmus::quoted(*options.method)));
+  if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file.path, shown(*options.method)));
   const ProgramSummary summary = summarize(file.path, file.bytes.size(), program, *plan);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
-Expected<void> inspect_statistics(const Options& options, const OpenFile& file) {
+Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir) return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
   const Statistics statistics = TRY(within(read_stats(file.bytes), file.path));
   const StatsSummary summary{file.path, &statistics};
@@ -62,7 +64,7 @@ Expected<void> inspect_statistics(const Options& options, const OpenFile& file) 
   return {};
 }
 
-Expected<void> inspect(const Options& options) {
+Expected<void> inspect(const InspectOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
   if (file.kind == FileKind::kStatistics) return inspect_statistics(options, file);
   if (file.kind == FileKind::kProgram) return inspect_program(options, file);
@@ -83,15 +85,21 @@ Expected<void> inspect(const Options& options) {
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("inspect", "What is in a .pt2, .pte or .stats file: inputs, outputs, operators, delegates, memory.");
-  const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte) or statistics (.stats)")->required();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "What is in a .pt2, .pte or .stats file: inputs, outputs, operators, delegates, memory.");
+  const auto options = std::make_shared<InspectOptions>();
+  command
+      ->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte) or statistics (.stats)")
+      ->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
-  command->add_option("--to", options->stage, "with --ir: the graph after this stage")
-      ->check(CLI::IsMember({"load", "canonicalize"}))
-      ->needs(ir);
+  CLI::Option* to = command->add_option("--to", options->stage, "with --ir: the graph after this stage")
+                        ->check(CLI::IsMember({"load", "canonicalize"}))
+                        ->needs(ir);
+  command
+      ->add_option("--skip", options->skipped, "with --to: a rewrite that is not run (--trace names them); may repeat")
+      ->needs(to)
+      ->allow_extra_args(false);
   command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
       ->needs(ir);
   command->add_option("--method", options->method, "the method of a .pte file")->excludes(ir);

@@ -16,7 +16,7 @@
 namespace isthmus {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file;
   std::vector<std::string> inputs;
   std::string folder;
@@ -24,7 +24,7 @@ struct Options {
   bool wants_json = false;
 };
 
-Expected<std::vector<Tensor>> inputs_of(const Options& options, const Model& model) {
+Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const Model& model) {
   if (!options.inputs.empty()) return read_arrays(options.inputs);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < model.examples.size(); ++i) {
@@ -37,7 +37,7 @@ Expected<std::vector<Tensor>> inputs_of(const Options& options, const Model& mod
   return tensors;
 }
 
-Expected<std::vector<Tensor>> inputs_of(const Options& options, const run::Method& method) {
+Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const run::Method& method) {
   if (!options.inputs.empty() || method.inputs().empty()) return read_arrays(options.inputs);
   std::string expected;
   for (const run::TensorInfo& input : method.inputs()) {
@@ -47,7 +47,7 @@ Expected<std::vector<Tensor>> inputs_of(const Options& options, const run::Metho
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
 
-Expected<RunSummary> run_model(const Options& options, const OpenFile& file) {
+Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(file, diagnostics));
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
@@ -58,7 +58,7 @@ Expected<RunSummary> run_model(const Options& options, const OpenFile& file) {
   return summary;
 }
 
-Expected<RunSummary> run_program(const Options& options, const OpenFile& file) {
+Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file) {
   LoadedProgram program = TRY(load_program(file, options.program));
   const std::vector<Tensor> inputs = TRY(inputs_of(options, program.method));
   const auto outputs = TRY(within(program.method.run(inputs), options.file));
@@ -67,7 +67,7 @@ Expected<RunSummary> run_program(const Options& options, const OpenFile& file) {
                     statistics.border_calls};
 }
 
-Expected<void> run_file(const Options& options) {
+Expected<void> run_file(const RunOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
   const RunSummary summary =
       TRY(file.kind == FileKind::kProgram ? run_program(options, file) : run_model(options, file));
@@ -79,7 +79,7 @@ Expected<void> run_file(const Options& options) {
 
 Command add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Runs a model in float or a program, and writes the outputs as .npy.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   command->add_option("FILE", options->file, "a torch.export archive (.pt2) or a program file (.pte)")->required();
   command
       ->add_option("--input", options->inputs,

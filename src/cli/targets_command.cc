@@ -10,13 +10,13 @@
 namespace isthmus {
 namespace {
 
-struct Options {
+struct TargetsOptions {
   std::string target;
   bool wants_ops = false;
   bool wants_json = false;
 };
 
-std::string answer(const Options& options) {
+std::string answer(const TargetsOptions& options) {
   if (options.wants_ops) return options.wants_json ? op_table_json() : op_table_text();
   if (options.target.empty()) return options.wants_json ? targets_json() : targets_text();
   const BackendDesc& backend = *find_backend(options.target);
@@ -27,7 +27,7 @@ std::string answer(const Options& options) {
 
 Command add_targets(CLI::App& app) {
   CLI::App* command = app.add_subcommand("targets", "The targets, what one of them can do, and all operators.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TargetsOptions>();
   std::vector<std::string> names;
   for (const BackendDesc* backend : backends()) names.emplace_back(backend->name);
   CLI::Option* target = command->add_option("TARGET", options->target, "one target: its ops, and what others become")

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 
 namespace isthmus {
 namespace {

@@ -40,11 +40,6 @@ struct Mul {
   }
 };
 
-template <class Number>
-bool is_nan(Number value) {
-  if constexpr (std::is_floating_point_v<Number>) return std::isnan(value);
-  return false;
-}
 // NaN wins.
 struct Minimum {
   template <class Number>
@@ -237,7 +232,7 @@ Expected<Tensor> divide(const KernelContext& context) {
   return compute_any<Operation>(context);
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelDef kBinaryKernels[] = {
     {Op::kAdd, compute_any<Add>},
     {Op::kSub, compute_any<Sub>},
     {Op::kMul, compute_any<Mul>},
@@ -262,7 +257,7 @@ constexpr KernelDef kKernels[] = {
 
 std::span<const KernelDef> binary_kernels() {
   static const std::vector<KernelDef> kAll = [] {
-    std::vector<KernelDef> all(std::begin(kKernels), std::end(kKernels));
+    std::vector<KernelDef> all(std::begin(kBinaryKernels), std::end(kBinaryKernels));
     const auto comparisons = comparison_kernels();
     all.insert(all.end(), comparisons.begin(), comparisons.end());
     return all;

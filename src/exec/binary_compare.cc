@@ -61,7 +61,7 @@ Expected<Tensor> bitwise_not(const KernelContext& context) {
   });
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelDef kComparisonKernels[] = {
     {Op::kEq, compare<std::equal_to<>>},
     {Op::kNe, compare<std::not_equal_to<>>},
     {Op::kLt, compare<std::less<>>},
@@ -86,6 +86,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> comparison_kernels() { return kKernels; }
+std::span<const KernelDef> comparison_kernels() { return kComparisonKernels; }
 
 }  // namespace isthmus

@@ -93,6 +93,8 @@ Expected<Tensor> grid_sample(const KernelContext& context) {
   return dispatch_float(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     Tensor result = context.result();
     const Tensor& input = context.inputs[0];
+    if (result.count() == 0) return result;
+    if (input.count() == 0) return bad_input("grid_sample: pixels are asked of an image that has none");
     const std::int64_t plane_size = input.size(2) * input.size(3);
     const std::int64_t points = result.size(2) * result.size(3);
     const Number* in = input.data<Number>().data();

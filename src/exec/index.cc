@@ -139,10 +139,6 @@ Expected<Tensor> scatter(const KernelContext& context) {
 // Integers wrap, NaN wins over any number, and bools stay bools.
 template <class Number>
 Number combine(Number a, Number b, ScatterMode mode, bool is_bool) {
-  const auto is_nan = [](Number x) {
-    if constexpr (std::is_floating_point_v<Number>) return std::isnan(x);
-    return false;
-  };
   if (mode == ScatterMode::kMin) return is_nan(a) || (!is_nan(b) && a < b) ? a : b;
   if (mode == ScatterMode::kMax) return is_nan(a) || (!is_nan(b) && a > b) ? a : b;
   if constexpr (std::is_floating_point_v<Number>) {

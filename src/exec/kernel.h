@@ -1,7 +1,9 @@
 // The reference kernels: plain, readable, exact in PyTorch's semantics.
 #pragma once
 
+#include <cmath>
 #include <span>
+#include <type_traits>
 
 #include "base/expected.h"
 #include "exec/tensor.h"
@@ -37,6 +39,13 @@ struct KernelDef {
   Kernel kernel;
   HalfPrecision half = HalfPrecision::kAsFloat;
 };
+
+// Whatever the type: an integer never is.
+template <class Number>
+bool is_nan(Number number) {
+  if constexpr (std::is_floating_point_v<Number>) return std::isnan(number);
+  return false;
+}
 
 // Every op but foreign has one.
 const KernelDef& kernel_def(Op op);

@@ -56,7 +56,7 @@ std::vector<Reach> adaptive(std::int64_t size, std::int64_t count) {
 }
 
 template <class Make>
-PoolAxes axes_of(const KernelContext& context, Make make) {
+PoolAxes pool_axes(const KernelContext& context, Make make) {
   PoolAxes axes;
   const std::size_t spatial = context.sizes.size() - 2;
   for (std::size_t i = 0; i < spatial; ++i) {
@@ -68,7 +68,7 @@ PoolAxes axes_of(const KernelContext& context, Make make) {
 
 PoolAxes max_axes(const KernelContext& context) {
   const auto& attrs = context.as<MaxPoolAttrs>();
-  return axes_of(context, [&](std::size_t i, std::int64_t size, std::int64_t count) {
+  return pool_axes(context, [&](std::size_t i, std::int64_t size, std::int64_t count) {
     return sliding(
         size, count,
         {attrs.kernel[i], attrs.stride[i], attrs.padding[2 * i], attrs.padding[2 * i + 1], attrs.dilation[i]});
@@ -76,7 +76,7 @@ PoolAxes max_axes(const KernelContext& context) {
 }
 
 PoolAxes adaptive_axes(const KernelContext& context) {
-  return axes_of(context, [](std::size_t, std::int64_t size, std::int64_t count) { return adaptive(size, count); });
+  return pool_axes(context, [](std::size_t, std::int64_t size, std::int64_t count) { return adaptive(size, count); });
 }
 
 // Calls of(plane, z, y, x) for each place of the result.
@@ -175,7 +175,7 @@ Expected<Tensor> average(const KernelContext& context, const PoolAxes& axes, std
 
 Expected<Tensor> avg_pool(const KernelContext& context) {
   const auto& attrs = context.as<AvgPoolAttrs>();
-  const PoolAxes axes = axes_of(context, [&](std::size_t i, std::int64_t size, std::int64_t count) {
+  const PoolAxes axes = pool_axes(context, [&](std::size_t i, std::int64_t size, std::int64_t count) {
     return sliding(size, count, {attrs.kernel[i], attrs.stride[i], attrs.padding[2 * i], attrs.padding[2 * i + 1], 1});
   });
   return average(context, axes, attrs.divisor, attrs.count_include_pad);

@@ -64,12 +64,6 @@ Tensor reduce(const KernelContext& context, const Ints& axes, Of of) {
 }
 
 template <class Number>
-bool is_nan(Number number) {
-  if constexpr (std::is_floating_point_v<Number>) return std::isnan(number);
-  return false;
-}
-
-template <class Number>
 Number sum_of(const Members<Number>& members) {
   Accumulator<Number> sum{};
   members.for_each([&](Number number) { sum += static_cast<Accumulator<Number>>(number); });

@@ -155,7 +155,7 @@ Expected<Tensor> dequantize(const KernelContext& context) {
   return is_wide ? dequantize_as<double>(context) : dequantize_as<float>(context);
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelDef kTypeKernels[] = {
     {Op::kCast, cast},
     {Op::kBitcast, bitcast, HalfPrecision::kAsBytes},
     {Op::kArange, arange},
@@ -165,6 +165,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> type_kernels() { return kKernels; }
+std::span<const KernelDef> type_kernels() { return kTypeKernels; }
 
 }  // namespace isthmus

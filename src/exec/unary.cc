@@ -70,7 +70,7 @@ Expected<Tensor> nan_to_num(const KernelContext& context) {
   });
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelDef kUnaryKernels[] = {
     {Op::kNeg, neg},
     {Op::kAbs, abs},
     {Op::kSign, sign},
@@ -110,7 +110,7 @@ constexpr KernelDef kKernels[] = {
 
 std::span<const KernelDef> unary_kernels() {
   static const std::vector<KernelDef> kAll = [] {
-    std::vector<KernelDef> all(std::begin(kKernels), std::end(kKernels));
+    std::vector<KernelDef> all(std::begin(kUnaryKernels), std::end(kUnaryKernels));
     const auto activations = activation_kernels();
     all.insert(all.end(), activations.begin(), activations.end());
     return all;

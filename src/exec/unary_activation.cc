@@ -97,7 +97,7 @@ Expected<Tensor> softshrink(const KernelContext& context) {
   });
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelDef kActivationKernels[] = {
     {Op::kSigmoid, sigmoid},
     {Op::kTanh, tanh},
     {Op::kSilu, silu},
@@ -115,6 +115,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> activation_kernels() { return kKernels; }
+std::span<const KernelDef> activation_kernels() { return kActivationKernels; }
 
 }  // namespace isthmus

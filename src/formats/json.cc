@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 
 namespace isthmus::json {
 namespace {
@@ -118,7 +118,7 @@ class Builder {
     }
     std::ranges::sort(keys_);
     const auto twice = std::ranges::adjacent_find(keys_);
-    return twice == keys_.end() || refuse(fmt::format("key {} occurs twice in one object", quoted(*twice)));
+    return twice == keys_.end() || refuse(fmt::format("key {} occurs twice in one object", shown(*twice)));
   }
 
   Document& document_;
@@ -161,7 +161,7 @@ std::string Document::path_of(std::uint32_t index) const {
     } else if (is_word) {
       path += (path.empty() ? "" : ".") + std::string(key);
     } else {
-      path += fmt::format("[{}]", quoted(key));
+      path += fmt::format("[{}]", shown(key));
     }
   }
   return path.empty() ? "top level" : path;
@@ -191,7 +191,7 @@ tl::unexpected<Error> Value::expected(std::string_view what) const {
       case Kind::kNumber:
         return fmt::format("{}", slot.number);
       case Kind::kString:
-        return quoted(document_->text(slot.text_at, slot.text_size));
+        return shown(document_->text(slot.text_at, slot.text_size));
       case Kind::kArray:
         return "an array";
       case Kind::kObject:

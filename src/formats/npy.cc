@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "base/untrusted_text.h"
 #include "formats/byte_reader.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, DType> kTypes[] = {
 
 Expected<DType> dtype_of(std::string_view descr) {
   const auto refuse = [&](std::string_view why) {
-    return fail(ErrorKind::kUnsupported, fmt::format("npy: element type {} is not read: {}", quoted(descr), why));
+    return fail(ErrorKind::kUnsupported, fmt::format("npy: element type {} is not read: {}", shown(descr), why));
   };
   if (descr.size() < 2) return refuse("it is no type of NumPy");
   const char order = descr[0];
@@ -61,7 +61,7 @@ class HeaderParser {
       } else if (key == "shape" && !std::exchange(has_shape, true)) {
         header.shape = TRY(shape());
       } else {
-        return broken(fmt::format("key {} is unknown or occurs twice", quoted(key)));
+        return broken(fmt::format("key {} is unknown or occurs twice", shown(key)));
       }
       if (!accept(',') && peek() != '}') return broken("expected a comma");
     }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 
 namespace isthmus {
 namespace {
@@ -91,7 +91,7 @@ Expected<TensorView> RowReader::inflate(std::int64_t first, std::int64_t count) 
 Expected<Npz> Npz::open(Blob file) {
   Npz npz(TRY(Zip::open(std::move(file))));
   for (const ZipEntry& entry : npz.zip_.entries()) {
-    const std::string place = fmt::format("array {}", quoted(entry.name));
+    const std::string place = fmt::format("array {}", shown(entry.name));
     if (!entry.name.ends_with(kSuffix)) {
       return within(Expected<Npz>(bad_input("every entry of an .npz file is expected to be an .npy file")), place);
     }
@@ -119,7 +119,7 @@ const NpzArray* Npz::find(std::string_view name) const {
 Expected<const ZipEntry*> Npz::entry_of(const NpzArray& array) const {
   if (array.unsupported) return tl::unexpected<Error>(*array.unsupported);
   const ZipEntry* entry = zip_.find(array.name + std::string(kSuffix));
-  if (entry == nullptr) return bad_input(fmt::format("no array {}", quoted(array.name)));
+  if (entry == nullptr) return bad_input(fmt::format("no array {}", shown(array.name)));
   return entry;
 }
 
@@ -127,12 +127,12 @@ Expected<TensorView> Npz::read(const NpzArray& array) {
   const ZipEntry* entry = TRY(entry_of(array));
   const Blob bytes = TRY(zip_.read(*entry));
   if (!entry->is_compressed) TRY(ZipChecksum(*entry, bytes).advance_to(bytes.size()));
-  return within(read_npy(bytes), fmt::format("array {}", quoted(array.name)));
+  return within(read_npy(bytes), fmt::format("array {}", shown(array.name)));
 }
 
 Expected<RowReader> Npz::rows(const NpzArray& array) {
   const ZipEntry* entry = TRY(entry_of(array));
-  const std::string place = fmt::format("array {}", quoted(array.name));
+  const std::string place = fmt::format("array {}", shown(array.name));
   if (array.shape.empty()) return bad_input(place + " has no first axis");
   if (array.is_fortran_order) return RowReader::over(TRY(read(array)));
   NpyHeader header = TRY(within(read_header(zip_, *entry), place));

@@ -5,9 +5,9 @@
 
 #include <bit>
 
+#include "base/untrusted_text.h"
 #include "formats/byte_reader.h"
 #include "formats/pickle_globals.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus::pickle {
 namespace {
@@ -227,7 +227,7 @@ class Machine {
     if (!known) {
       return fail(ErrorKind::kUnsupported, fmt::format("the pickle asks for {} of {}; a reader builds only tensors and "
                                                        "plain values",
-                                                       quoted(*name), quoted(*module)));
+                                                       shown(*name), shown(*module)));
     }
     return push(Kind::kGlobal, Payload{.where = *known});
   }

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
+#include "base/untrusted_text.h"
 #include "formats/pt2_program.h"
 #include "formats/pt2_tensors.h"
 #include "formats/torch_save.h"
-#include "formats/untrusted_text.h"
 #include "formats/zip.h"
 
 namespace isthmus::pt2 {
@@ -61,11 +61,11 @@ Expected<std::string> find_model(const Zip& zip, std::string_view root) {
   if (std::ranges::find(models, "model") != models.end()) return "model";
   if (models.empty()) {
     return bad_input(
-        fmt::format("the archive holds no exported program: it has no entry {}", quoted(folder + "*.json")));
+        fmt::format("the archive holds no exported program: it has no entry {}", shown(folder + "*.json")));
   }
   constexpr std::size_t kMostShown = 20;
   models.resize(std::min(models.size(), kMostShown));
-  for (std::string& name : models) name = quoted(name);
+  for (std::string& name : models) name = shown(name);
   return bad_input(
       fmt::format("the package holds several programs, and none is named \"model\": {}", fmt::join(models, ", ")));
 }
@@ -75,14 +75,14 @@ Expected<Container> packaged_container(Zip& zip, std::string_view root) {
   const ZipEntry& marker = *zip.find(folder + "archive_format");
   const Blob format = TRY(zip.read(marker));
   if (format.text() != "pt2") {
-    return bad_input(fmt::format("entry {} says {}, \"pt2\" is expected", quoted(marker.name), quoted(format.text())));
+    return bad_input(fmt::format("entry {} says {}, \"pt2\" is expected", shown(marker.name), shown(format.text())));
   }
   if (const ZipEntry* order = zip.find(folder + "byteorder")) {
     const Blob text = TRY(zip.read(*order));
     if (text.text() != "little") {
       return fail(ErrorKind::kUnsupported,
-                  fmt::format("entry {} says {}; only archives of little-endian machines are read", quoted(order->name),
-                              quoted(text.text())));
+                  fmt::format("entry {} says {}; only archives of little-endian machines are read", shown(order->name),
+                              shown(text.text())));
     }
   }
   const std::string model = TRY(find_model(zip, root));
@@ -124,7 +124,7 @@ Expected<TensorMap> read_tensors(Zip& zip, const ZipEntry* entry, bool is_raw) {
 Expected<std::vector<ExampleLeaf>> read_examples(Zip& zip, const ZipEntry* entry) {
   if (entry == nullptr || entry->size == 0) return std::vector<ExampleLeaf>();
   const Blob file = TRY(zip.read(*entry));
-  return within(read_saved_leaves(file, zip.budget()), fmt::format("entry {}", quoted(entry->name)));
+  return within(read_saved_leaves(file, zip.budget()), fmt::format("entry {}", shown(entry->name)));
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ Expected<Archive> read_archive(const Blob& file) {
   archive.file_bytes = file.size();
   for (const ZipEntry& entry : zip.entries()) archive.entries.push_back({entry.name, entry.size, entry.is_compressed});
   const Blob program = TRY(zip.read(*container.program));
-  archive.program = TRY(within(read_program(program.text()), fmt::format("entry {}", quoted(container.program->name))));
+  archive.program = TRY(within(read_program(program.text()), fmt::format("entry {}", shown(container.program->name))));
   archive.weights = TRY(read_tensors(zip, container.weights, container.is_raw));
   archive.constants = TRY(read_tensors(zip, container.constants, container.is_raw));
   auto examples = read_examples(zip, container.examples);

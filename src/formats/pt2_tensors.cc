@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "base/untrusted_text.h"
 #include "formats/json.h"
 #include "formats/pt2_values.h"
 #include "formats/torch_save.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus::pt2 {
 namespace {
@@ -36,11 +36,10 @@ Expected<TensorView> read_raw_tensor(Zip& zip, std::string_view folder, json::Va
   if (meta.layout != Layout::kStrided) return described->error("a sparse tensor is not read", ErrorKind::kUnsupported);
   const std::string path = std::string(folder) + TRY(read_text(TRY(payload.get("path_name"))));
   const ZipEntry* entry = zip.find(path);
-  if (entry == nullptr) return payload.error(fmt::format("its entry {} is missing from the archive", quoted(path)));
+  if (entry == nullptr) return payload.error(fmt::format("its entry {} is missing from the archive", shown(path)));
   std::vector<std::int64_t> sizes = TRY(constants(meta.sizes));
   if (entry->size == 0 && std::ranges::find(sizes, 0) == sizes.end()) {
-    return payload.error(
-        fmt::format("its entry {} is empty: the model was exported without its weights", quoted(path)));
+    return payload.error(fmt::format("its entry {} is empty: the model was exported without its weights", shown(path)));
   }
   return make_tensor_view(meta.dtype, std::move(sizes), TRY(constants(meta.strides)),
                           TRY(constant(meta.storage_offset)), TRY(zip.read(*entry)));
@@ -50,7 +49,7 @@ Expected<TensorMap> read_config(Zip& zip, std::string_view folder, std::string_v
   const json::Document document = TRY(json::Document::parse(text));
   TensorMap tensors;
   for (const json::Value payload : TRY(TRY(document.root().get("config")).members())) {
-    const auto place = [&] { return fmt::format("tensor {}", quoted(payload.key())); };
+    const auto place = [&] { return fmt::format("tensor {}", shown(payload.key())); };
     tensors.emplace(payload.key(), TRY(within(read_raw_tensor(zip, folder, payload), place)));
   }
   return tensors;
@@ -61,13 +60,13 @@ Expected<TensorMap> read_config(Zip& zip, std::string_view folder, std::string_v
 Expected<TensorMap> read_raw_tensors(Zip& zip, const ZipEntry& config) {
   const std::string_view folder = std::string_view(config.name).substr(0, config.name.rfind('/') + 1);
   const Blob text = TRY(zip.read(config));
-  return within(read_config(zip, folder, text.text()), fmt::format("entry {}", quoted(config.name)));
+  return within(read_config(zip, folder, text.text()), fmt::format("entry {}", shown(config.name)));
 }
 
 Expected<TensorMap> read_pickled_tensors(Zip& zip, const ZipEntry& entry) {
   if (entry.size == 0) return TensorMap();
   const Blob file = TRY(zip.read(entry));
-  return within(read_saved_tensors(file, zip.budget()), fmt::format("entry {}", quoted(entry.name)));
+  return within(read_saved_tensors(file, zip.budget()), fmt::format("entry {}", shown(entry.name)));
 }
 
 }  // namespace isthmus::pt2

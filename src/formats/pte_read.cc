@@ -14,7 +14,6 @@ namespace isthmus::pte {
 namespace {
 
 constexpr std::size_t kHeadBytes = 64;
-constexpr std::size_t kHeaderOffset = 8;
 constexpr std::uint32_t kShortestHeader = 24;
 constexpr std::uint32_t kHeaderWithDataSize = 32;
 

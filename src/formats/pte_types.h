@@ -1,12 +1,15 @@
-// The element types of a program file by their numbers there.
+// What reader and writer of program files both know: the header's place, and the element types by their numbers.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "base/dtype.h"
 #include "formats/schema/program_generated.h"
 
 namespace isthmus::pte {
+
+inline constexpr std::size_t kHeaderOffset = 8;
 
 struct ScalarTypeRow {
   pte_wire::ScalarType wire;

@@ -6,8 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/untrusted_text.h"
 #include "formats/pte.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus::pte {
 namespace {
@@ -178,11 +178,11 @@ Expected<void> verify(const Program& program) {
   std::set<std::string_view> names;
   for (const Plan& plan : program.plans) {
     if (plan.name.empty() || !names.insert(plan.name).second) return bad_input("plans without names of their own");
-    TRY(within(PlanVerifier(program, plan).run(), [&] { return "plan " + quoted(plan.name); }));
+    TRY(within(PlanVerifier(program, plan).run(), [&] { return "plan " + shown(plan.name); }));
   }
   names.clear();
   for (const NamedData& data : program.named_data) {
-    if (!names.insert(data.key).second) return bad_input(fmt::format("{} names two data", quoted(data.key)));
+    if (!names.insert(data.key).second) return bad_input(fmt::format("{} names two data", shown(data.key)));
   }
   for (const std::vector<Blob>* table : {&program.constants, &program.initial_values}) {
     if (!table->empty() && table->front().size() != 0) return bad_input("constant 0 is reserved and has bytes");

@@ -18,7 +18,6 @@ namespace {
 using flatbuffers::Offset;
 
 constexpr std::uint64_t kConstantAlignment = 16;
-constexpr std::size_t kHeaderOffset = 8;
 constexpr std::size_t kHeaderBytes = 32;
 
 std::uint64_t round_up(std::uint64_t size, std::uint64_t alignment) {

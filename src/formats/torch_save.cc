@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/untrusted_text.h"
 #include "formats/pickle.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus {
 namespace {
@@ -35,9 +35,9 @@ class SavedFile {
   Expected<TensorView> view(const pickle::Tensor& tensor) {
     const std::string name = folder_ + "data/" + std::string(tensor.storage_key);
     const ZipEntry* entry = zip_.find(name);
-    if (entry == nullptr) return bad_input(fmt::format("its storage, entry {}, is missing", quoted(name)));
+    if (entry == nullptr) return bad_input(fmt::format("its storage, entry {}, is missing", shown(name)));
     if (entry->size < tensor.storage_bytes) {
-      return bad_input(fmt::format("its storage, entry {}, has {} bytes; the pickle says {}", quoted(name), entry->size,
+      return bad_input(fmt::format("its storage, entry {}, has {} bytes; the pickle says {}", shown(name), entry->size,
                                    tensor.storage_bytes));
     }
     return make_tensor_view(tensor.dtype, TRY(integers(tensor.sizes)), TRY(integers(tensor.strides)), tensor.offset,
@@ -81,12 +81,12 @@ Expected<std::map<std::string, TensorView, std::less<>>> read_saved_tensors(cons
     if (key.kind() != pickle::Kind::kText) return bad_input("expected a text as key of every tensor");
     const std::string name(key.as_text());
     if (value.kind() != pickle::Kind::kTensor) {
-      return fail(ErrorKind::kUnsupported, fmt::format("{} is no tensor", quoted(name)));
+      return fail(ErrorKind::kUnsupported, fmt::format("{} is no tensor", shown(name)));
     }
-    const auto place = [&] { return fmt::format("tensor {}", quoted(name)); };
+    const auto place = [&] { return fmt::format("tensor {}", shown(name)); };
     TensorView view = TRY(within(saved.view(value.as_tensor()), place));
     if (!tensors.emplace(name, std::move(view)).second) {
-      return bad_input(fmt::format("tensor {} occurs twice", quoted(name)));
+      return bad_input(fmt::format("tensor {} occurs twice", shown(name)));
     }
   }
   return tensors;

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "base/untrusted_text.h"
 #include "formats/byte_reader.h"
-#include "formats/untrusted_text.h"
 
 namespace isthmus {
 namespace {
@@ -166,7 +166,7 @@ Expected<void> apply_zip64(ZipEntry& entry, std::span<const std::byte> extra, bo
     }
     return {};
   }
-  return bad_input(fmt::format("zip entry {}: its zip64 sizes are missing or cut off", quoted(entry.name)));
+  return bad_input(fmt::format("zip entry {}: its zip64 sizes are missing or cut off", shown(entry.name)));
 }
 
 Expected<ZipEntry> read_entry(ByteReader& directory) {
@@ -186,7 +186,7 @@ Expected<ZipEntry> read_entry(ByteReader& directory) {
   }
   ZipEntry entry{std::string(text_of(*name)), size, packed_size, offset, 0, crc32, method != 0};
   const auto refuse = [&entry](std::string_view why) {
-    return bad_input(fmt::format("zip entry {}: {}", quoted(entry.name), why));
+    return bad_input(fmt::format("zip entry {}: {}", shown(entry.name), why));
   };
   if (!is_utf8(entry.name) || entry.name.find('\0') != std::string::npos) return refuse("its name is not UTF-8 text");
   constexpr std::uint16_t kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;
@@ -235,8 +235,7 @@ Expected<void> Zip::index_names() {
   const auto name_of_entry = [this](std::uint32_t index) -> const std::string& { return entries_[index].name; };
   std::ranges::sort(by_name_, {}, name_of_entry);
   const auto twice = std::ranges::adjacent_find(by_name_, {}, name_of_entry);
-  if (twice != by_name_.end())
-    return bad_input(fmt::format("zip entry {} occurs twice", quoted(name_of_entry(*twice))));
+  if (twice != by_name_.end()) return bad_input(fmt::format("zip entry {} occurs twice", shown(name_of_entry(*twice))));
   return {};
 }
 
@@ -250,7 +249,7 @@ Expected<void> Zip::check_overlaps(std::uint64_t directory_offset) {
     const std::uint64_t header = kLocalHeaderBytes + entry.name.size();
     if (entry.header_offset > limit || limit - entry.header_offset < header ||
         limit - entry.header_offset - header < entry.packed_size) {
-      return bad_input(fmt::format("zip entry {}: its {} bytes at {} overlap what begins at {}", quoted(entry.name),
+      return bad_input(fmt::format("zip entry {}: its {} bytes at {} overlap what begins at {}", shown(entry.name),
                                    entry.packed_size, entry.header_offset, limit));
     }
     entry.end_limit = limit;
@@ -275,12 +274,12 @@ Expected<Blob> Zip::packed_bytes(const ZipEntry& entry) const {
                          signature == kLocalHeader;
   const auto name = is_header ? reader.take(name_bytes) : std::nullopt;
   if (!name || text_of(*name) != entry.name) {
-    return bad_input(fmt::format("zip entry {}: no local header of it at {}", quoted(entry.name), entry.header_offset));
+    return bad_input(fmt::format("zip entry {}: no local header of it at {}", shown(entry.name), entry.header_offset));
   }
   const auto data =
       reader.take(extra_bytes) ? file_.part(entry.header_offset + reader.position(), entry.packed_size) : std::nullopt;
   if (!data || reader.left() < entry.packed_size) {
-    return bad_input(fmt::format("zip entry {}: its {} bytes overlap what begins at {}", quoted(entry.name),
+    return bad_input(fmt::format("zip entry {}: its {} bytes overlap what begins at {}", shown(entry.name),
                                  entry.packed_size, entry.end_limit));
   }
   return *data;
@@ -289,7 +288,7 @@ Expected<Blob> Zip::packed_bytes(const ZipEntry& entry) const {
 Expected<Blob> Zip::read(const ZipEntry& entry) {
   if (!entry.is_compressed) return packed_bytes(entry);
   if (const auto known = inflated_.find(entry.header_offset); known != inflated_.end()) return known->second;
-  TRY(within(budget_->take(entry.size), fmt::format("zip entry {}", quoted(entry.name))));
+  TRY(within(budget_->take(entry.size), fmt::format("zip entry {}", shown(entry.name))));
   ZipStream source = TRY(stream(entry));
   std::vector<std::byte> bytes(entry.size);
   TRY(source.read(bytes));

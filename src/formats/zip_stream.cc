@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 #include "formats/zip.h"
 
 namespace isthmus {
@@ -26,7 +26,7 @@ std::uint32_t continued_checksum(std::uint32_t checksum, std::span<const std::by
 Expected<void> check_checksum(const std::string& name, std::uint32_t found, std::uint32_t expected) {
   if (found == expected) return {};
   return bad_input(
-      fmt::format("zip entry {}: its checksum is {:08x}, {:08x} was expected", quoted(name), found, expected));
+      fmt::format("zip entry {}: its checksum is {:08x}, {:08x} was expected", shown(name), found, expected));
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ ZipStream::~ZipStream() = default;
 
 Expected<void> ZipStream::read(std::span<std::byte> out) {
   if (out.size() > left_) {
-    return bad_input(fmt::format("zip entry {}: {} bytes are needed, {} are left", quoted(name_), out.size(), left_));
+    return bad_input(fmt::format("zip entry {}: {} bytes are needed, {} are left", shown(name_), out.size(), left_));
   }
   if (out.empty()) return {};
   if (inflater_) {
@@ -144,9 +144,9 @@ void ZipStream::rewind() {
 
 Expected<void> ZipStream::inflate_into(std::span<std::byte> out) {
   const auto written = inflater_->fill(packed_.bytes(), out);
-  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", quoted(name_)));
+  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", shown(name_)));
   if (*written < out.size()) {
-    return bad_input(fmt::format("zip entry {}: it inflates to {} bytes less than its directory says", quoted(name_),
+    return bad_input(fmt::format("zip entry {}: it inflates to {} bytes less than its directory says", shown(name_),
                                  left_ - *written));
   }
   inflater_->checksum = continued_checksum(inflater_->checksum, out);
@@ -157,9 +157,9 @@ Expected<void> ZipStream::finish() {
   if (!inflater_) return {};
   std::array<std::byte, 1> surplus;
   const auto written = inflater_->fill(packed_.bytes(), surplus);
-  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", quoted(name_)));
+  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", shown(name_)));
   if (*written != 0) {
-    return bad_input(fmt::format("zip entry {}: it inflates to more bytes than its directory says", quoted(name_)));
+    return bad_input(fmt::format("zip entry {}: it inflates to more bytes than its directory says", shown(name_)));
   }
   return check_checksum(name_, inflater_->checksum, expected_crc32_);
 }

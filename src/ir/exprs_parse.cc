@@ -8,9 +8,9 @@
 namespace isthmus {
 namespace {
 
-class Parser {
+class ExprParser {
  public:
-  Parser(Exprs& exprs, std::string_view text) : exprs_(exprs), text_(text), rest_(text) {}
+  ExprParser(Exprs& exprs, std::string_view text) : exprs_(exprs), text_(text), rest_(text) {}
 
   Expected<Dim> whole() {
     const Dim dim = TRY(sum(0));
@@ -106,6 +106,6 @@ class Parser {
 
 }  // namespace
 
-Expected<Dim> Exprs::parse(std::string_view text) { return Parser(*this, text).whole(); }
+Expected<Dim> Exprs::parse(std::string_view text) { return ExprParser(*this, text).whole(); }
 
 }  // namespace isthmus

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/untrusted_text.h"
+
 namespace isthmus {
 namespace {
 
@@ -103,13 +105,13 @@ Number load_element(const std::byte* at) {
 }
 
 bool is_plain_token(std::string_view token) {
-  if (token.empty() || token == "-" || token == "in") return false;
-  return std::ranges::none_of(token, [](char c) { return c <= ' ' || c == '"' || c == '\\' || c == 0x7f; });
+  if (token.empty() || token == "-" || token == "in" || token.find(' ') != token.npos) return false;
+  return in_quotes(token).size() == token.size() + 2;  // nothing to escape
 }
 
 std::string token_text(std::string_view token) {
   if (token.empty()) return "-";
-  return is_plain_token(token) ? std::string(token) : quoted(token);
+  return is_plain_token(token) ? std::string(token) : in_quotes(token);
 }
 
 Expected<std::string> take_token(std::string_view& rest) {
@@ -122,21 +124,6 @@ Expected<std::string> take_token(std::string_view& rest) {
 }
 
 }  // namespace
-
-std::string quoted(std::string_view text, char quote) {
-  std::string result(1, quote);
-  for (const char c : text) {
-    if (c == quote || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + quote;
-}
 
 Expected<std::string> take_quoted(std::string_view& rest) {
   const auto unclosed = [] { return bad_input("a string without a closing quote"); };

@@ -11,8 +11,7 @@
 
 namespace isthmus {
 
-std::string quoted(std::string_view text, char quote = '"');
-// Reads a quoted string at the front of `rest` and removes it.
+// Reads a string that `quoted` wrote at the front of `rest` and removes it.
 Expected<std::string> take_quoted(std::string_view& rest);
 
 // Shortest text that reads back to the same number, always with a '.', an exponent or a word.

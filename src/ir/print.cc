@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/untrusted_text.h"
 #include "ir/literals.h"
 #include "ir/text.h"
 
@@ -42,9 +43,9 @@ class Printer {
       std::string operator()(const Dim& dim) const { return printer.graph_.exprs().text(dim); }
       std::string operator()(double number) const { return float_text(number); }
       std::string operator()(bool truth) const { return truth ? "true" : "false"; }
-      std::string operator()(const std::string& text) const { return quoted(text); }
+      std::string operator()(const std::string& text) const { return in_quotes(text); }
       std::string operator()(DType dtype) const { return std::string(name_of(dtype)); }
-      std::string operator()(const WordArg& word) const { return quoted(word.word, '\''); }
+      std::string operator()(const WordArg& word) const { return in_quotes(word.word, '\''); }
       std::string operator()(const std::complex<double>& number) const {
         return fmt::format("complex({},{})", float_text(number.real()), float_text(number.imag()));
       }
@@ -94,7 +95,7 @@ class Printer {
     } else {
       append(" = {}", elements);
     }
-    if (options_.with_origins && !constant.fqn.empty()) append(" {}", quoted(constant.fqn));
+    if (options_.with_origins && !constant.fqn.empty()) append(" {}", in_quotes(constant.fqn));
     out_ += '\n';
   }
 
@@ -112,7 +113,7 @@ class Printer {
   }
 
   void print_arguments(const Node& node, const ForeignAttrs& attrs) {
-    append("{}", quoted(attrs.target));
+    append("{}", in_quotes(attrs.target));
     std::span<const ValueId> inputs = node.inputs;
     for (const Arg& argument : attrs.args) {
       append(", {}{}{}", argument.name, argument.name.empty() ? "" : "=", arg(argument.value, inputs));
@@ -159,7 +160,7 @@ class Printer {
 
   void print_outputs() {
     for (const Output& output : graph_.outputs()) {
-      if (output.kind == OutputKind::kMutation) append("  mutate {} {}\n", quoted(output.target), leaf(output));
+      if (output.kind == OutputKind::kMutation) append("  mutate {} {}\n", in_quotes(output.target), leaf(output));
     }
     out_ += "  return";
     bool is_first = true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/untrusted_text.h"
 #include "ir/literals.h"
 #include "ir/verify.h"
 #include "load/origin.h"
@@ -159,14 +160,14 @@ class Loader {
   }
 
   Expected<void> check_new(const std::string& name) const {
-    if (!is_value_name(name)) return bad_input(fmt::format("{} is no name of a value", quoted(name.substr(0, 80))));
+    if (!is_value_name(name)) return bad_input(fmt::format("{} is no name of a value", shown(name)));
     if (graph_.find(name) || sizes_.contains(name)) return bad_input(fmt::format("{} is defined twice", name));
     return {};
   }
 
   Expected<ValueId> value(const std::string& name) const {
     const auto id = graph_.find(name);
-    if (!id) return bad_input(fmt::format("{} is used before it is defined", quoted(name.substr(0, 80))));
+    if (!id) return bad_input(fmt::format("{} is used before it is defined", shown(name)));
     return *id;
   }
 

@@ -11,9 +11,7 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
-Values read_gelu(Call& call) {
+Expected<Values> read_gelu(Call& call) {
   const std::string approximation = TRY(call.text("approximate", "none"));
   if (approximation != "none" && approximation != "tanh") {
     return bad_input("gelu has no approximation \"" + approximation + "\"");
@@ -21,29 +19,29 @@ Values read_gelu(Call& call) {
   return one(call.emit(Op::kGelu, GeluAttrs{approximation == "tanh"}, {TRY(call.tensor("self"))}));
 }
 
-Values read_elu(Call& call) {
+Expected<Values> read_elu(Call& call) {
   const EluAttrs attrs{TRY(call.number("alpha", 1)), TRY(call.number("scale", 1)), TRY(call.number("input_scale", 1))};
   return one(call.emit(Op::kElu, attrs, {TRY(call.tensor("self"))}));
 }
-Values read_celu(Call& call) {
+Expected<Values> read_celu(Call& call) {
   const double alpha = TRY(call.number("alpha", 1));
   if (alpha == 0) return bad_input("celu with an alpha of 0");
   return one(call.emit(Op::kElu, EluAttrs{alpha, 1, 1 / alpha}, {TRY(call.tensor("self"))}));
 }
-Values read_selu(Call& call) {
+Expected<Values> read_selu(Call& call) {
   // The fixed point that keeps mean 0 and variance 1.
   constexpr double kAlpha = 1.6732632423543772848170429916717;
   constexpr double kScale = 1.0507009873554804934193349852946;
   return one(call.emit(Op::kElu, EluAttrs{kAlpha, kScale, 1}, {TRY(call.tensor("self"))}));
 }
 
-Values read_leaky_relu(Call& call) {
+Expected<Values> read_leaky_relu(Call& call) {
   const double slope = TRY(call.number("negative_slope", 0.01));
   return one(call.emit(Op::kLeakyRelu, SlopeAttrs{slope}, {TRY(call.tensor("self"))}));
 }
 
 // The slope is drawn at random while training, and is the middle afterwards.
-Values read_rrelu(Call& call) {
+Expected<Values> read_rrelu(Call& call) {
   if (TRY(call.flag("training", false))) {
     return Call::unsupported("the result is random: export the model in eval mode");
   }
@@ -59,7 +57,7 @@ Expected<TensorType> infer_prelu(const InferContext& context) {
   return result;
 }
 
-Values read_prelu(Call& call) {
+Expected<Values> read_prelu(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   ValueId weight = TRY(call.tensor("weight"));
   if (call.rank(weight) == 1) {
@@ -79,17 +77,17 @@ Expected<TensorType> infer_softplus(const InferContext& context) {
   if (context.as<SoftplusAttrs>().beta == 0) return bad_input("softplus with a beta of 0");
   return infer_unary<Numbers::kFloats>(context);
 }
-Values read_softplus(Call& call) {
+Expected<Values> read_softplus(Call& call) {
   const SoftplusAttrs attrs{TRY(call.number("beta", 1)), TRY(call.number("threshold", 20))};
   return one(call.emit(Op::kSoftplus, attrs, {TRY(call.tensor("self"))}));
 }
 
 template <Op kOp>
-Values read_shrink(Call& call) {
+Expected<Values> read_shrink(Call& call) {
   return one(call.emit(kOp, LambdaAttrs{TRY(call.number("lambd", 0.5))}, {TRY(call.tensor("self"))}));
 }
 
-Values read_threshold(Call& call) {
+Expected<Values> read_threshold(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = call.type(self).dtype;
   TRY(demand(Numbers::kAll, call.type(self)));
@@ -104,7 +102,7 @@ Values read_threshold(Call& call) {
   return one(call.emit(Op::kWhere, NoAttrs{}, {is_below, TRY(call.operand("value", dtype)), self}));
 }
 
-Values read_glu(Call& call) {
+Expected<Values> read_glu(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   if (call.rank(self) == 0) return bad_input("glu of a tensor without axes");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self), -1));
@@ -117,7 +115,7 @@ Values read_glu(Call& call) {
 }
 
 // The second result is a buffer for the gradient, empty on a CPU's fast path; nothing reads it.
-Values read_log_sigmoid_forward(Call& call) {
+Expected<Values> read_log_sigmoid_forward(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const ValueId result = TRY(call.unary(Op::kLogSigmoid, self));
   if (call.result_count() < 2) return std::vector<ValueId>{result};

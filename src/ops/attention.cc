@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 Expected<TensorType> infer_attention(const InferContext& context) {

@@ -8,8 +8,6 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 bool is_one(const Call& call, std::string_view name) {
   const ArgValue* value = call.find(name);
   if (value == nullptr) return true;
@@ -40,27 +38,29 @@ Expected<Pair> scaled_pair(Call& call, DType dtype, bool scales_self) {
 }
 
 template <Op kOp>
-Values read_sum(Call& call) {
+Expected<Values> read_sum(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
   const Pair pair = TRY(scaled_pair(call, scalar_dtype(call, dtype, {"self", "other", "alpha"}), false));
   return one(call.cast(TRY(call.binary(kOp, pair.a, pair.b)), dtype));
 }
-Values read_rsub(Call& call) {
+Expected<Values> read_rsub(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
   const Pair pair = TRY(scaled_pair(call, scalar_dtype(call, dtype, {"self", "other", "alpha"}), true));
   return one(call.cast(TRY(call.binary(Op::kSub, pair.b, pair.a)), dtype));
 }
 
-Values read_product(Call& call, Op op, DType dtype) {
+Expected<Values> read_product(Call& call, Op op, DType dtype) {
   const DType inner = scalar_dtype(call, dtype, {"self", "other"});
   const ValueId a = TRY(call.operand("self", inner));
   return one(call.cast(TRY(call.binary(op, a, TRY(call.operand("other", inner)))), dtype));
 }
-Values read_mul(Call& call) { return read_product(call, Op::kMul, TRY(common_dtype(call, {"self", "other"}))); }
-Values read_true_div(Call& call) {
+Expected<Values> read_mul(Call& call) {
+  return read_product(call, Op::kMul, TRY(common_dtype(call, {"self", "other"})));
+}
+Expected<Values> read_true_div(Call& call) {
   return read_product(call, Op::kDiv, as_float(TRY(common_dtype(call, {"self", "other"}))));
 }
-Values read_div(Call& call) {
+Expected<Values> read_div(Call& call) {
   const std::string mode = TRY(call.text("rounding_mode", ""));
   if (mode.empty()) return read_true_div(call);
   if (mode == "floor") return read_promoted(call, Op::kFloorDiv);
@@ -86,7 +86,7 @@ Expected<ValueId> power(Call& call, ValueId x, double exponent) {
   return call.binary(Op::kPow, x, TRY(call.operand("exponent", dtype)));
 }
 
-Values read_power(Call& call, DType dtype) {
+Expected<Values> read_power(Call& call, DType dtype) {
   if (!call.tensor_if("self") || call.tensor_if("exponent")) {
     const ValueId base = TRY(call.operand("self", dtype));
     return one(call.binary(Op::kPow, base, TRY(call.operand("exponent", dtype))));
@@ -96,29 +96,29 @@ Values read_power(Call& call, DType dtype) {
   if (exponent) return one(power(call, base, *exponent));
   return one(call.binary(Op::kPow, base, TRY(call.operand("exponent", dtype))));
 }
-Values read_pow(Call& call) { return read_power(call, TRY(common_dtype(call, {"self", "exponent"}))); }
-Values read_float_power(Call& call) {
+Expected<Values> read_pow(Call& call) { return read_power(call, TRY(common_dtype(call, {"self", "exponent"}))); }
+Expected<Values> read_float_power(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "exponent"}));
   if (is_complex(dtype)) return Call::unsupported("there is no arithmetic on complex numbers");
   return read_power(call, DType::kF64);
 }
-Values read_square(Call& call) {
+Expected<Values> read_square(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = call.type(self).dtype;
   return one(power(call, TRY(call.cast(self, dtype == DType::kBool ? DType::kI64 : dtype)), 2));
 }
 
-Values read_addcmul(Call& call, Op op) {
+Expected<Values> read_addcmul(Call& call, Op op) {
   const DType dtype = TRY(common_dtype(call, {"self", "tensor1", "tensor2"}));
   const ValueId self = TRY(call.operand("self", dtype));
   const ValueId factor = TRY(times(call, TRY(call.operand("tensor1", dtype)), "value"));
   const ValueId product = TRY(call.binary(op, factor, TRY(call.operand("tensor2", dtype))));
   return one(call.binary(Op::kAdd, self, product));
 }
-Values read_addcmul(Call& call) { return read_addcmul(call, Op::kMul); }
-Values read_addcdiv(Call& call) { return read_addcmul(call, Op::kDiv); }
+Expected<Values> read_addcmul(Call& call) { return read_addcmul(call, Op::kMul); }
+Expected<Values> read_addcdiv(Call& call) { return read_addcmul(call, Op::kDiv); }
 
-Values read_lerp(Call& call) {
+Expected<Values> read_lerp(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "end", "weight"}));
   const ValueId start = TRY(call.operand("self", dtype));
   const ValueId end = TRY(call.operand("end", dtype));
@@ -134,7 +134,7 @@ Values read_lerp(Call& call) {
 }
 
 // In units of log 2.
-Values read_logaddexp2(Call& call) {
+Expected<Values> read_logaddexp2(Call& call) {
   const DType dtype = as_float(TRY(common_dtype(call, {"self", "other"})));
   const ValueId unit = call.scalar(std::numbers::ln2, dtype);
   const ValueId a = TRY(call.binary(Op::kMul, TRY(call.operand("self", dtype)), unit));
@@ -143,7 +143,7 @@ Values read_logaddexp2(Call& call) {
 }
 
 // a * log(b), which is 0 where a is, unless b is NaN.
-Values read_xlogy(Call& call, Op logarithm) {
+Expected<Values> read_xlogy(Call& call, Op logarithm) {
   const DType dtype = as_float(TRY(common_dtype(call, {"self", "other"})));
   const ValueId a = TRY(call.operand("self", dtype));
   const ValueId b = TRY(call.operand("other", dtype));
@@ -153,10 +153,10 @@ Values read_xlogy(Call& call, Op logarithm) {
   const ValueId clean = TRY(call.emit(Op::kWhere, NoAttrs{}, {is_zero, zero, product}));
   return one(call.emit(Op::kWhere, NoAttrs{}, {TRY(call.unary(Op::kIsNan, b)), b, clean}));
 }
-Values read_xlogy(Call& call) { return read_xlogy(call, Op::kLog); }
-Values read_xlog1py(Call& call) { return read_xlogy(call, Op::kLog1p); }
+Expected<Values> read_xlogy(Call& call) { return read_xlogy(call, Op::kLog); }
+Expected<Values> read_xlog1py(Call& call) { return read_xlogy(call, Op::kLog1p); }
 
-Values read_ldexp(Call& call) {
+Expected<Values> read_ldexp(Call& call) {
   const DType dtype = as_float(TRY(common_dtype(call, {"self", "other"})));
   const ValueId self = TRY(call.operand("self", dtype));
   const ValueId exponent = TRY(call.operand("other", dtype));
@@ -164,7 +164,7 @@ Values read_ldexp(Call& call) {
 }
 
 // 0 below zero, 1 above, the second operand at zero; NaN counts as above.
-Values read_heaviside(Call& call) {
+Expected<Values> read_heaviside(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "values"}));
   const ValueId x = TRY(call.operand("self", dtype));
   const ValueId zero = call.scalar(0.0, dtype);

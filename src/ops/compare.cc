@@ -7,8 +7,6 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 template <Numbers kNumbers>
 Expected<TensorType> infer_truths(const InferContext& context) {
   TRY(demand(kNumbers, context.inputs[0]));
@@ -22,27 +20,27 @@ Expected<TensorType> infer_comparison(const InferContext& context) {
 Expected<ValueId> truth(Call& call, std::string_view name) { return call.operand(name, DType::kBool); }
 
 template <Op kOp>
-Values read_logical(Call& call) {
+Expected<Values> read_logical(Call& call) {
   const ValueId a = TRY(truth(call, "self"));
   return one(call.binary(kOp, a, TRY(truth(call, "other"))));
 }
 
-Values read_logical_not(Call& call) { return one(call.unary(Op::kLogicalNot, TRY(truth(call, "self")))); }
+Expected<Values> read_logical_not(Call& call) { return one(call.unary(Op::kLogicalNot, TRY(truth(call, "self")))); }
 
 // On truths, bits and logic are one thing.
 template <Op kBitwise, Op kLogical>
-Values read_bitwise(Call& call) {
+Expected<Values> read_bitwise(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
   return read_promoted(call, dtype == DType::kBool ? kLogical : kBitwise);
 }
 
-Values read_bitwise_not(Call& call) {
+Expected<Values> read_bitwise_not(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   return one(call.unary(call.type(self).dtype == DType::kBool ? Op::kLogicalNot : Op::kBitwiseNot, self));
 }
 
 template <Op kOp>
-Values read_shift(Call& call) {
+Expected<Values> read_shift(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
   if (!is_integer(dtype)) return Call::unsupported("only integers are shifted");
   return read_promoted(call, kOp);
@@ -67,23 +65,23 @@ Expected<ValueId> is_infinity(Call& call, ValueId x) {
   return call.binary(Op::kEq, x, call.scalar(kSign * std::numeric_limits<double>::infinity(), dtype));
 }
 
-Values read_isnan(Call& call) {
+Expected<Values> read_isnan(Call& call) {
   return one(ask_floats(call, false, [](Call& c, ValueId x) { return c.unary(Op::kIsNan, x); }));
 }
-Values read_isinf(Call& call) {
+Expected<Values> read_isinf(Call& call) {
   return one(ask_floats(call, false, [](Call& c, ValueId x) { return c.unary(Op::kIsInf, x); }));
 }
-Values read_isfinite(Call& call) { return one(ask_floats(call, true, is_finite)); }
-Values read_isposinf(Call& call) { return one(ask_floats(call, false, is_infinity<1>)); }
-Values read_isneginf(Call& call) { return one(ask_floats(call, false, is_infinity<-1>)); }
-Values read_isreal(Call& call) {
+Expected<Values> read_isfinite(Call& call) { return one(ask_floats(call, true, is_finite)); }
+Expected<Values> read_isposinf(Call& call) { return one(ask_floats(call, false, is_infinity<1>)); }
+Expected<Values> read_isneginf(Call& call) { return one(ask_floats(call, false, is_infinity<-1>)); }
+Expected<Values> read_isreal(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   TRY(demand(Numbers::kAll, call.type(self)));
   return one(filled(call, 1, DType::kBool, call.shape(self)));
 }
 
 // -0.0 and negative NaN have the sign bit set as well.
-Values read_signbit(Call& call) {
+Expected<Values> read_signbit(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = call.type(self).dtype;
   TRY(demand(Numbers::kAll, call.type(self)));
@@ -93,7 +91,7 @@ Values read_signbit(Call& call) {
   return one(call.binary(Op::kLt, signed_one, call.scalar(0.0, dtype)));
 }
 
-Values read_isclose(Call& call) {
+Expected<Values> read_isclose(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
   const ValueId a = TRY(call.operand("self", dtype));
   const ValueId b = TRY(call.operand("other", dtype));

@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Expected<void> demand_conv_inputs(const InferContext& context, std::size_t spatial, std::int64_t groups) {
   const TensorType& input = context.inputs[0];
   const TensorType& weight = context.inputs[1];

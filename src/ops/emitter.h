@@ -10,6 +10,8 @@
 
 namespace isthmus {
 
+using Values = std::vector<ValueId>;
+
 class Emitter {
  public:
   explicit Emitter(Graph& graph) : graph_(graph) {}

@@ -11,8 +11,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Expected<TensorType> infer_resize2d(const InferContext& context) {
   const auto& attrs = context.as<ResizeAttrs>();
   const TensorType& input = context.inputs[0];
@@ -53,7 +51,7 @@ Expected<TensorType> infer_grid_sample(const InferContext& context) {
 }
 
 // What is wanted of one axis: its new size, and the factor that the user gave, if any.
-struct Target {
+struct ResizeTarget {
   Dim size = 1;
   std::optional<double> scale;
 };
@@ -72,13 +70,13 @@ Expected<Dim> scaled_size(Call& call, Dim size, double scale) {
 }
 
 // Sizes or factors of the overload that has lists of both, or of the one that has a number per axis.
-Expected<std::vector<Target>> read_targets(Call& call, ValueId input, std::size_t spatial) {
+Expected<std::vector<ResizeTarget>> read_targets(Call& call, ValueId input, std::size_t spatial) {
   static constexpr std::string_view kNames[3][3] = {
       {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
   if (call.shape(input).size() != spatial + 2) {
     return bad_input(fmt::format("{}: an input of rank {}", call.target(), call.rank(input)));
   }
-  std::vector<Target> targets(spatial);
+  std::vector<ResizeTarget> targets(spatial);
   if (call.has("output_size")) {
     const Dims sizes = TRY(call.dims("output_size"));
     if (sizes.size() != spatial) return bad_input(call.target() + ": output_size of another number of axes");
@@ -98,7 +96,7 @@ Expected<std::vector<Target>> read_targets(Call& call, ValueId input, std::size_
 }
 
 // Whether the given factor says what the sizes say already.
-bool is_said_by_sizes(Dim from, const Target& target) {
+bool is_said_by_sizes(Dim from, const ResizeTarget& target) {
   if (!target.scale || !(*target.scale > 0)) return true;
   const double scale = *target.scale;
   if (scale >= 1 && scale == std::floor(scale)) return true;
@@ -106,8 +104,8 @@ bool is_said_by_sizes(Dim from, const Target& target) {
   return 1 / scale == static_cast<double>(from.value()) / static_cast<double>(target.size.value());
 }
 
-Expected<ValueId> resize(Call& call, ValueId input, ResizeMode mode, bool align_corners, const Target& height,
-                         const Target& width) {
+Expected<ValueId> resize(Call& call, ValueId input, ResizeMode mode, bool align_corners, const ResizeTarget& height,
+                         const ResizeTarget& width) {
   ResizeAttrs attrs{mode, {height.size, width.size}, {}, align_corners};
   const bool has_scales =
       !is_said_by_sizes(call.size(input, 2), height) || !is_said_by_sizes(call.size(input, 3), width);
@@ -125,7 +123,7 @@ Expected<ValueId> resize(Call& call, ValueId input, ResizeMode mode, bool align_
 // Images of one axis have a height of 1; those of three are resized in a plane, then along the first axis.
 Expected<Values> read_resize(Call& call, ResizeMode mode, std::size_t spatial) {
   const ValueId self = TRY(call.tensor("self"));
-  const std::vector<Target> targets = TRY(read_targets(call, self, spatial));
+  const std::vector<ResizeTarget> targets = TRY(read_targets(call, self, spatial));
   const bool align_corners = TRY(call.flag("align_corners", false));
   const Shape shape = call.shape(self);
   if (spatial == 2) return one(resize(call, self, mode, align_corners, targets[0], targets[1]));

@@ -106,7 +106,7 @@ Expected<TensorType> infer_col2im(const InferContext& context) {
   return result;
 }
 
-std::vector<Spelling> all_compounds() {
+std::vector<Spelling> index_compounds() {
   std::vector<Spelling> result = lookup_spellings();
   std::ranges::move(advanced_index_spellings(), std::back_inserter(result));
   return result;
@@ -187,7 +187,7 @@ Family index_family() {
        .infer = infer_col2im,
        .spellings = fold_spellings()},
   };
-  static const std::vector<Spelling> kCompounds = all_compounds();
+  static const std::vector<Spelling> kCompounds = index_compounds();
   return {"index", kOps, kCompounds};
 }
 

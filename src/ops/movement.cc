@@ -95,7 +95,7 @@ Expected<TensorType> infer_flip(const InferContext& context) {
   return context.inputs[0];
 }
 
-std::vector<Spelling> all_compounds() {
+std::vector<Spelling> movement_compounds() {
   std::vector<Spelling> result;
   for (auto part :
        {repeat_spellings(), split_spellings(), rearrange_spellings(), diagonal_spellings(), window_spellings()}) {
@@ -134,7 +134,7 @@ Family movement_family() {
        .infer = infer_flip,
        .spellings = flip_spellings()},
   };
-  static const std::vector<Spelling> kCompounds = all_compounds();
+  static const std::vector<Spelling> kCompounds = movement_compounds();
   return {"movement", kOps, kCompounds};
 }
 

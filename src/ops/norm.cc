@@ -11,8 +11,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 // A parameter may be f32 beside an input of half precision.
 Expected<void> demand_parameter(const TensorType& parameter, const TensorType& input) {
   TRY(demand_floats(parameter));

@@ -12,8 +12,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Expected<void> demand_axis(const TensorType& input, std::int64_t axis) { return demand_axes({axis}, input.rank()); }
 
 Expected<TensorType> infer_softmax(const InferContext& context) {

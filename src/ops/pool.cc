@@ -11,8 +11,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Window window_of(const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation, std::size_t axis) {
   return {kernel[axis], stride[axis], padding[2 * axis], padding[2 * axis + 1], dilation.empty() ? 1 : dilation[axis]};
 }

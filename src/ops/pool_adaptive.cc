@@ -9,8 +9,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 struct AdaptivePool {
   PoolInput input;
   Dims size;

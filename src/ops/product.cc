@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 Expected<TensorType> infer_linear(const InferContext& context) {
   const TensorType& input = context.inputs[0];
   const TensorType& weight = context.inputs[1];

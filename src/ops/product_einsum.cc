@@ -9,8 +9,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 constexpr std::size_t kMostLabels = 128;
 
 bool contains(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) != labels.end(); }

@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 // More steps would make graphs that nobody can use.
 constexpr std::int64_t kMostSteps = 4096;
 

@@ -11,8 +11,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 TensorType reduced(const TensorType& input, const Ints& axes, bool keepdim) {
   TensorType result{input.dtype, {}};
   for (std::size_t i = 0; i < input.rank(); ++i) {

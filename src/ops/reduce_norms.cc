@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 struct Variance {
   ValueId input;
   Ints axes;

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "base/untrusted_text.h"
 #include "ir/verify.h"
 
 namespace isthmus {
@@ -48,6 +50,16 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite)
   return std::optional(without_dead_code(std::move(rewriter).finish()));
 }
 
+Expected<void> check_names(std::span<const Rewrite> rewrites, const RewriteNames& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(rewrites, name, &Rewrite::name) != rewrites.end()) continue;
+    std::string known;
+    for (const Rewrite& rewrite : rewrites) known += fmt::format("{}{}", known.empty() ? "" : ", ", rewrite.name);
+    return bad_input(fmt::format("there is no rewrite {}; there are {}", shown(name), known));
+  }
+  return {};
+}
+
 }  // namespace
 
 const TensorView* Site::constant(std::size_t i) const {
@@ -58,6 +70,7 @@ const TensorView* Site::constant(std::size_t i) const {
 Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
                                     std::vector<RewriteTime>& times) {
   using Clock = std::chrono::steady_clock;
+  TRY(check_names(rewrites, skip));
   std::vector<RewriteTime> spent;
   for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name), 0, 0, 0});
   // A rewrite runs again only if another one changed the graph since.

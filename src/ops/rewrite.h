@@ -64,7 +64,7 @@ struct RewriteTime {
 using RewriteNames = std::set<std::string, std::less<>>;
 
 // Runs the rows in order, again and again until none of them changes anything; dead code is dropped and the graph
-// verified after each change. Adds a row to `times` for each rewrite.
+// verified after each change. Adds a row to `times` for each rewrite. A name to skip that no row has is an error.
 Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
                                     std::vector<RewriteTime>& times);
 

@@ -7,8 +7,6 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 Expected<TensorType> infer_cast(const InferContext& context) {
   const TensorType result{context.as<DTypeAttrs>().dtype, context.inputs[0].shape};
   TRY(demand(Numbers::kAll, context.inputs[0]));
@@ -38,35 +36,35 @@ Expected<TensorType> infer_bitcast(const InferContext& context) {
   return result;
 }
 
-Values read_to(Call& call) {
+Expected<Values> read_to(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const auto other = call.tensor_if("other");
   const DType otherwise = call.type(other ? *other : self).dtype;
   return one(call.cast(self, TRY(call.dtype("dtype", otherwise))));
 }
 
-Values read_convert(Call& call) {
+Expected<Values> read_convert(Call& call) {
   return one(call.cast(TRY(call.tensor(call.has("a") ? "a" : "self")), TRY(call.dtype("dtype"))));
 }
 
-Values read_bitcast(Call& call) {
+Expected<Values> read_bitcast(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = TRY(call.dtype("dtype"));
   if (call.type(self).dtype == dtype) return std::vector<ValueId>{self};
   return one(call.emit(Op::kBitcast, DTypeAttrs{dtype}, {self}));
 }
 
-Values read_identity(Call& call) { return std::vector<ValueId>{TRY(call.tensor("self"))}; }
+Expected<Values> read_identity(Call& call) { return std::vector<ValueId>{TRY(call.tensor("self"))}; }
 
 // The same for numbers without an imaginary part.
-Values read_real_part(Call& call) {
+Expected<Values> read_real_part(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   if (is_complex(call.type(self).dtype)) return Call::unsupported("there is no arithmetic on complex numbers");
   return std::vector<ValueId>{self};
 }
 
 // A promise about the model that holds in every archive; there is no result.
-Values read_check(Call&) { return std::vector<ValueId>{}; }
+Expected<Values> read_check(Call&) { return std::vector<ValueId>{}; }
 
 Expected<bool> is_random(Call& call, bool trains_by_default) {
   if (!TRY(call.flag("train", trains_by_default))) return false;
@@ -75,20 +73,20 @@ Expected<bool> is_random(Call& call, bool trains_by_default) {
 
 tl::unexpected<Error> random() { return Call::unsupported("the result is random: export the model in eval mode"); }
 
-Values read_dropout(Call& call) {
+Expected<Values> read_dropout(Call& call) {
   if (TRY(is_random(call, false))) return random();
   return read_identity(call);
 }
 
 // With the mask of what was kept.
-Values read_native_dropout(Call& call) {
+Expected<Values> read_native_dropout(Call& call) {
   if (TRY(is_random(call, true))) return random();
   const ValueId self = TRY(call.tensor("self"));
   return std::vector<ValueId>{self, TRY(filled(call, 1, DType::kBool, call.shape(self)))};
 }
 
 // What is written over self: its shape and element type stay.
-Values read_copy(Call& call) {
+Expected<Values> read_copy(Call& call) {
   const TensorType target = call.type(TRY(call.tensor("self")));
   const ValueId source = TRY(call.cast(TRY(call.tensor("src")), target.dtype));
   return one(call.expand(source, target.shape));

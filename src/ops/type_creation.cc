@@ -13,8 +13,6 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 // What is larger is not written into the graph as a constant.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 21;
 
@@ -29,7 +27,7 @@ Expected<ValueId> number_as(Call& call, std::string_view name, DType dtype) {
   return call.scalar(static_cast<std::int64_t>(number), dtype);
 }
 
-Values fill(Call& call, Expected<ValueId> value, Shape shape) {
+Expected<Values> fill(Call& call, Expected<ValueId> value, Shape shape) {
   for (const Dim dim : shape) {
     if (dim.is_fixed() && dim.value() < 0) return bad_input(fmt::format("a size of {}", dim.value()));
   }
@@ -38,42 +36,44 @@ Values fill(Call& call, Expected<ValueId> value, Shape shape) {
 Expected<ValueId> number(Call& call, double value, DType dtype) { return filled(call, value, dtype, {}); }
 
 template <int kValue>
-Values read_filled(Call& call) {
+Expected<Values> read_filled(Call& call) {
   Shape shape = TRY(call.dims("size"));
   return fill(call, number(call, kValue, TRY(call.dtype("dtype", declared(call)))), std::move(shape));
 }
-Values read_full(Call& call) {
+Expected<Values> read_full(Call& call) {
   Shape shape = TRY(call.dims("size"));
   return fill(call, number_as(call, "fill_value", TRY(call.dtype("dtype", declared(call)))), std::move(shape));
 }
 
 template <int kValue>
-Values read_filled_like(Call& call) {
+Expected<Values> read_filled_like(Call& call) {
   const TensorType type = call.type(TRY(call.tensor("self")));
   return fill(call, number(call, kValue, TRY(call.dtype("dtype", type.dtype))), type.shape);
 }
-Values read_full_like(Call& call) {
+Expected<Values> read_full_like(Call& call) {
   const TensorType type = call.type(TRY(call.tensor("self")));
   return fill(call, number_as(call, "fill_value", TRY(call.dtype("dtype", type.dtype))), type.shape);
 }
 
 // "new_": the element type of self, another size.
 template <int kValue>
-Values read_new_filled(Call& call) {
+Expected<Values> read_new_filled(Call& call) {
   const DType dtype = call.type(TRY(call.tensor("self"))).dtype;
   Shape shape = TRY(call.dims("size"));
   return fill(call, number(call, kValue, TRY(call.dtype("dtype", dtype))), std::move(shape));
 }
-Values read_new_full(Call& call) {
+Expected<Values> read_new_full(Call& call) {
   const DType dtype = call.type(TRY(call.tensor("self"))).dtype;
   Shape shape = TRY(call.dims("size"));
   return fill(call, number_as(call, "fill_value", TRY(call.dtype("dtype", dtype))), std::move(shape));
 }
 
-Values read_scalar_tensor(Call& call) { return one(number_as(call, "s", TRY(call.dtype("dtype", declared(call))))); }
+Expected<Values> read_scalar_tensor(Call& call) {
+  return one(number_as(call, "s", TRY(call.dtype("dtype", declared(call)))));
+}
 
 // Written over self.
-Values read_fill(Call& call) {
+Expected<Values> read_fill(Call& call) {
   const TensorType type = call.type(TRY(call.tensor("self")));
   if (const auto value = call.tensor_if("value")) {
     if (call.rank(*value) != 0) return bad_input("the value to fill with has axes");
@@ -111,7 +111,7 @@ Expected<TensorType> infer_arange(const InferContext& context) {
   return result;
 }
 
-Values read_float_arange(Call& call, DType dtype) {
+Expected<Values> read_float_arange(Call& call, DType dtype) {
   if (!is_floating(dtype)) return Call::unsupported("a range of integers between fractions");
   const double start = TRY(call.number("start", 0));
   const double end = TRY(call.number("end"));
@@ -125,7 +125,7 @@ Values read_float_arange(Call& call, DType dtype) {
   return one(constant_of(call, std::vector<float>(values.begin(), values.end()), dtype));
 }
 
-Values read_arange(Call& call) {
+Expected<Values> read_arange(Call& call) {
   const DType dtype = TRY(call.dtype("dtype", declared(call)));
   TRY(demand(Numbers::kNoBool, {dtype, {}}));
   for (const std::string_view name : {"start", "end", "step"}) {
@@ -159,7 +159,7 @@ std::vector<Number> even_steps(double from, double to, std::size_t count) {
   return values;
 }
 
-Values read_even_steps(Call& call, std::optional<double> base) {
+Expected<Values> read_even_steps(Call& call, std::optional<double> base) {
   const DType dtype = TRY(call.dtype("dtype", declared(call)));
   if (call.tensor_if("start") || call.tensor_if("end")) {
     return Call::unsupported("the ends of the range are known only when the model runs");
@@ -179,10 +179,10 @@ Values read_even_steps(Call& call, std::optional<double> base) {
   // Fractions of f64 are cut off where integers are wanted.
   return is_floating(dtype) && dtype != DType::kF64 ? as_numbers(float{}) : as_numbers(double{});
 }
-Values read_linspace(Call& call) { return read_even_steps(call, std::nullopt); }
-Values read_logspace(Call& call) { return read_even_steps(call, TRY(call.number("base", 10))); }
+Expected<Values> read_linspace(Call& call) { return read_even_steps(call, std::nullopt); }
+Expected<Values> read_logspace(Call& call) { return read_even_steps(call, TRY(call.number("base", 10))); }
 
-Values read_eye(Call& call) {
+Expected<Values> read_eye(Call& call) {
   const DType dtype = TRY(call.dtype("dtype", declared(call)));
   const std::int64_t rows = TRY(call.integer("n"));
   const std::int64_t columns = TRY(call.integer("m", rows));
@@ -194,7 +194,7 @@ Values read_eye(Call& call) {
   return one(call.reshape(flat, {rows, columns}));
 }
 
-Values read_random(Call&) {
+Expected<Values> read_random(Call&) {
   return Call::unsupported("the result is random, and different each time the model runs: make it an input");
 }
 

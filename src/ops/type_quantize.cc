@@ -10,8 +10,6 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 // Scale and zero point: 0-d, or one for each slice of an axis.
 Expected<void> check_parameters(const InferContext& context, std::int64_t axis) {
   const TensorType& data = context.inputs[0];
@@ -111,13 +109,13 @@ Expected<ValueId> quantize(Call& call, ValueId input, Parameters parameters, std
                    {input, parameters.scale, parameters.zero_point});
 }
 
-Values read_quantize(Call& call) {
+Expected<Values> read_quantize(Call& call) {
   const DType dtype = TRY(call.dtype("dtype"));
   const Codes codes = TRY(read_codes(call, dtype));
   const Parameters parameters = TRY(tensor_parameters(call));
   return one(quantize(call, TRY(call.tensor("input")), parameters, -1, codes, dtype));
 }
-Values read_quantize_channels(Call& call) {
+Expected<Values> read_quantize_channels(Call& call) {
   const ValueId input = TRY(call.tensor("input"));
   const DType dtype = TRY(call.dtype("dtype"));
   const Codes codes = TRY(read_codes(call, dtype));
@@ -125,13 +123,13 @@ Values read_quantize_channels(Call& call) {
   return one(quantize(call, input, TRY(channel_parameters(call, "scales", "zero_points")), axis, codes, dtype));
 }
 
-Values read_dequantize(Call& call) {
+Expected<Values> read_dequantize(Call& call) {
   const DequantizeAttrs attrs{-1, TRY(call.dtype("out_dtype", DType::kF32))};
   const Parameters parameters = TRY(tensor_parameters(call));
   const ValueId input = TRY(call.tensor("input"));
   return one(call.emit(Op::kDequantize, attrs, {input, parameters.scale, parameters.zero_point}));
 }
-Values read_dequantize_channels(Call& call) {
+Expected<Values> read_dequantize_channels(Call& call) {
   const ValueId input = TRY(call.tensor("input"));
   const DequantizeAttrs attrs{TRY(call.axis("axis", call.rank(input))), TRY(call.dtype("out_dtype", DType::kF32))};
   const Parameters parameters = TRY(channel_parameters(call, "scales", "zero_points"));
@@ -139,7 +137,7 @@ Values read_dequantize_channels(Call& call) {
 }
 
 // A model trained to be quantized: there and back. The codes never leave the pair, so the narrowest type will do.
-Values fake_quantize(Call& call, Parameters parameters, std::int64_t axis) {
+Expected<Values> fake_quantize(Call& call, Parameters parameters, std::int64_t axis) {
   const ValueId self = TRY(call.tensor("self"));
   const Codes codes{TRY(call.integer("quant_min")), TRY(call.integer("quant_max"))};
   DType storage = DType::kI32;
@@ -154,13 +152,13 @@ Values fake_quantize(Call& call, Parameters parameters, std::int64_t axis) {
   if (call.result_count() < 2) return std::vector<ValueId>{result};
   return Call::unsupported("the mask of clamped elements is for training only");
 }
-Values read_fake_quantize(Call& call) { return fake_quantize(call, TRY(tensor_parameters(call)), -1); }
-Values read_fake_quantize_channels(Call& call) {
+Expected<Values> read_fake_quantize(Call& call) { return fake_quantize(call, TRY(tensor_parameters(call)), -1); }
+Expected<Values> read_fake_quantize_channels(Call& call) {
   const std::int64_t axis = TRY(call.axis("axis", call.rank(TRY(call.tensor("self")))));
   return fake_quantize(call, TRY(channel_parameters(call, "scale", "zero_point")), axis);
 }
 
-Values read_dynamic(Call&) {
+Expected<Values> read_dynamic(Call&) {
   return Call::unsupported("its scales are chosen while the model runs (dynamic quantization)");
 }
 

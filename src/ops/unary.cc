@@ -11,19 +11,17 @@
 namespace isthmus {
 namespace {
 
-using Values = Expected<std::vector<ValueId>>;
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Functions that leave integers as they are.
 template <Op kOp>
-Values read_rounding(Call& call) {
+Expected<Values> read_rounding(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   if (is_integer(call.type(self).dtype)) return std::vector<ValueId>{self};
   return one(call.unary(kOp, self));
 }
 
-Values read_round(Call& call) {
+Expected<Values> read_round(Call& call) {
   const std::int64_t decimals = TRY(call.integer("decimals", 0));
   if (decimals == 0) return read_rounding<Op::kRound>(call);
   const ValueId self = TRY(call.tensor("self"));
@@ -36,21 +34,21 @@ Values read_round(Call& call) {
   return one(call.binary(decimals > 0 ? Op::kDiv : Op::kMul, rounded, unit));
 }
 
-Values read_frac(Call& call) {
+Expected<Values> read_frac(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   return one(call.binary(Op::kSub, self, TRY(call.unary(Op::kTrunc, self))));
 }
 
-Values read_positive(Call& call) { return std::vector<ValueId>{TRY(call.tensor("self"))}; }
+Expected<Values> read_positive(Call& call) { return std::vector<ValueId>{TRY(call.tensor("self"))}; }
 
 Expected<ValueId> scaled(Call& call, double factor) {
   const ValueId self = TRY(float_self(call));
   return call.binary(Op::kMul, self, call.scalar(factor, call.type(self).dtype));
 }
-Values read_deg2rad(Call& call) { return one(scaled(call, std::numbers::pi / 180)); }
-Values read_rad2deg(Call& call) { return one(scaled(call, 180 / std::numbers::pi)); }
+Expected<Values> read_deg2rad(Call& call) { return one(scaled(call, std::numbers::pi / 180)); }
+Expected<Values> read_rad2deg(Call& call) { return one(scaled(call, 180 / std::numbers::pi)); }
 
-Values read_sinc(Call& call) {
+Expected<Values> read_sinc(Call& call) {
   const ValueId angle = TRY(scaled(call, std::numbers::pi));
   const DType dtype = call.type(angle).dtype;
   const ValueId is_zero = TRY(call.binary(Op::kEq, angle, call.scalar(0.0, dtype)));
@@ -60,7 +58,7 @@ Values read_sinc(Call& call) {
 
 Expected<ValueId> clamped(Call& call, ValueId x, double min, double max);
 
-Values read_logit(Call& call) {
+Expected<Values> read_logit(Call& call) {
   ValueId self = TRY(float_self(call));
   const DType dtype = call.type(self).dtype;
   const double eps = TRY(call.number("eps", -1));
@@ -75,7 +73,7 @@ Values read_logit(Call& call) {
 }
 
 // The share of a normal distribution below x.
-Values read_ndtr(Call& call) {
+Expected<Values> read_ndtr(Call& call) {
   const ValueId x = TRY(scaled(call, -std::numbers::sqrt2 / 2));
   const DType dtype = call.type(x).dtype;
   return one(call.binary(Op::kMul, TRY(call.unary(Op::kErfc, x)), call.scalar(0.5, dtype)));
@@ -88,7 +86,7 @@ double largest(DType dtype) {
   return std::numeric_limits<double>::max();
 }
 
-Values read_nan_to_num(Call& call) {
+Expected<Values> read_nan_to_num(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = call.type(self).dtype;
   if (!is_floating(dtype)) return std::vector<ValueId>{self};
@@ -122,7 +120,7 @@ Expected<ValueId> clamped(Call& call, ValueId x, double min, double max) {
 }
 
 // Bounds that are tensors: the same numbers by two ops.
-Values clamp_by_tensors(Call& call) {
+Expected<Values> clamp_by_tensors(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "min", "max"}));
   ValueId x = TRY(call.operand("self", dtype));
   if (call.has("min")) x = TRY(call.binary(Op::kMaximum, x, TRY(call.operand("min", dtype))));
@@ -130,7 +128,7 @@ Values clamp_by_tensors(Call& call) {
   return std::vector<ValueId>{x};
 }
 
-Values read_clamp(Call& call) {
+Expected<Values> read_clamp(Call& call) {
   const bool is_fixed = !(call.has("min") && !call.number("min")) && !(call.has("max") && !call.number("max"));
   if (!is_fixed) return clamp_by_tensors(call);
   const DType dtype = TRY(common_dtype(call, {"self", "min", "max"}));
@@ -144,9 +142,9 @@ Values read_clamp(Call& call) {
   return one(clamped(call, self, min, max));
 }
 
-Values read_relu(Call& call) { return one(clamped(call, TRY(call.tensor("self")), 0, kInfinity)); }
-Values read_relu6(Call& call) { return one(clamped(call, TRY(call.tensor("self")), 0, 6)); }
-Values read_hardtanh(Call& call) {
+Expected<Values> read_relu(Call& call) { return one(clamped(call, TRY(call.tensor("self")), 0, kInfinity)); }
+Expected<Values> read_relu6(Call& call) { return one(clamped(call, TRY(call.tensor("self")), 0, 6)); }
+Expected<Values> read_hardtanh(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const double min = TRY(call.number("min_val", -1));
   return one(clamped(call, self, min, TRY(call.number("max_val", 1))));

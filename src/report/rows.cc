@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 
 namespace isthmus {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "backends/xnnpack/builder.h"
-#include "formats/untrusted_text.h"
+#include "base/untrusted_text.h"
 #include "formats/xnn_blob.h"
 #include "run/state.h"
 
@@ -39,8 +39,8 @@ class Loader {
   const pte::Plan& plan() const { return *state_->plan; }
   std::string no_method() const {
     std::string names;
-    for (const pte::Plan& plan : state_->program.plans) names += (names.empty() ? "" : ", ") + quoted(plan.name);
-    return fmt::format("the program has no method {}, only {}", quoted(name_), names);
+    for (const pte::Plan& plan : state_->program.plans) names += (names.empty() ? "" : ", ") + shown(plan.name);
+    return fmt::format("the program has no method {}, only {}", shown(name_), names);
   }
 
   // All that is missing in one message.
@@ -49,7 +49,7 @@ class Loader {
     for (const pte::Operator& op : plan().operators) {
       const std::string name = full_name(op);
       state_->kernels.push_back(find_host_kernel(name));
-      if (state_->kernels.back() == nullptr) missing += (missing.empty() ? "" : ", ") + quoted(name);
+      if (state_->kernels.back() == nullptr) missing += (missing.empty() ? "" : ", ") + shown(name);
     }
     if (missing.empty()) return {};
     return fail(ErrorKind::kUnsupported, fmt::format("this machine has no kernels for {}", missing));
@@ -57,7 +57,7 @@ class Loader {
   Expected<void> check_backends() const {
     std::set<std::string> others;
     for (const pte::Delegate& delegate : plan().delegates) {
-      if (delegate.id != "XnnpackBackend") others.insert(quoted(delegate.id));
+      if (delegate.id != "XnnpackBackend") others.insert(shown(delegate.id));
     }
     if (others.empty()) return {};
     std::string names;

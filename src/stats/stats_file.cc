@@ -41,7 +41,8 @@ flatbuffers::Offset<stats_fb::Value> write_value(Builder& builder, const std::st
 }
 
 Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
-  if (half == nullptr || half->bins() == nullptr || half->counts() == nullptr) return bad_input("a histogram is missing");
+  if (half == nullptr || half->bins() == nullptr || half->counts() == nullptr)
+    return bad_input("a histogram is missing");
   if (half->bins()->size() != half->counts()->size()) return bad_input("a histogram has not one count for each bin");
   if (half->bins()->size() == 0) return HalfHistogram();
   constexpr int kMostExponent = std::numeric_limits<float>::max_exponent;
@@ -60,7 +61,8 @@ Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
 }
 
 Expected<ChannelStatistics> read_channels(const stats_fb::Channels& row) {
-  if (row.min() == nullptr || row.max() == nullptr || row.sum() == nullptr) return bad_input("channels without numbers");
+  if (row.min() == nullptr || row.max() == nullptr || row.sum() == nullptr)
+    return bad_input("channels without numbers");
   if (row.min()->size() != row.max()->size() || row.min()->size() != row.sum()->size() || row.min()->size() == 0) {
     return bad_input("channels of different numbers");
   }
@@ -77,8 +79,12 @@ Expected<ValueStatistics> read_value(const stats_fb::Value& row) {
                                   !std::isfinite(row.sum()) || !std::isfinite(row.sum_of_squares()))) {
     return bad_input(fmt::format("extremes {} and {}", row.min(), row.max()));
   }
-  if (!std::isfinite(row.sum_of_min()) || !std::isfinite(row.sum_of_max())) return bad_input("extremes that are no numbers");
-  value.histogram = {TRY(read_half(row.negative())), TRY(read_half(row.positive())), row.zeros()};
+  if (!std::isfinite(row.sum_of_min()) || !std::isfinite(row.sum_of_max()))
+    return bad_input("extremes that are no numbers");
+  // One by one: GCC does not destroy the first where the second returns from within one list.
+  value.histogram.negative = TRY(read_half(row.negative()));
+  value.histogram.positive = TRY(read_half(row.positive()));
+  value.histogram.zeros = row.zeros();
   value.samples = row.samples();
   value.sum_of_min = row.sum_of_min();
   value.sum_of_max = row.sum_of_max();

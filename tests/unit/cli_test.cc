@@ -41,6 +41,21 @@ TEST_F(Cli, TheCanonicalGraphHasOneCatAndNoFrontendName) {
   EXPECT_EQ(done.out.find("aten."), std::string::npos);
 }
 
+TEST_F(Cli, ARewriteCanBeSkippedByItsName) {
+  const std::string command = "inspect " + kModel + " --ir --to canonicalize";
+  const Finished all = isthmus(command);
+  EXPECT_EQ(all.out.find("= batch_norm("), std::string::npos) << all.out;
+  const Finished some = isthmus(command + " --skip fold-batch-norm --skip expand-batch-norm");
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_NE(some.out.find("= batch_norm("), std::string::npos) << some.out;
+
+  const Finished unknown = isthmus(command + " --skip fold-batchnorm");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_NE(unknown.err.find("no rewrite \"fold-batchnorm\"; there are"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("fold-batch-norm"), std::string::npos) << unknown.err;
+}
+
 TEST_F(Cli, RunComputesWhatPyTorchRecorded) {
   const Finished done =
       isthmus("run " + kModel +

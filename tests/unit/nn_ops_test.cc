@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "exec/interpreter.h"
+#include "ir/text.h"
 #include "support/calls.h"
 
 namespace isthmus::test {
@@ -208,6 +210,24 @@ TEST(ImageOps, HostileArgumentsAreRefused) {
           "input %x : f32[1,2,6,4]\ninput %g : f32[1,3,3,2]",
           R"(%y = foreign("aten.grid_sampler.default", input=%x, grid=%g, interpolation_mode=7, padding_mode=0, align_corners=false) : f32[1,2,3,3])"),
       HasSubstr("mode"));
+}
+
+TEST(ImageOps, AnImageThatTurnsOutToHaveNoPixelsIsRefused) {
+  constexpr std::string_view kGraphs[] = {
+      "graph\n  symbol s0 in [0,64] ~8\n  input %x : f32[1,2,s0,4]\n"
+      "  %y = resize2d(%x) size=[3,4] : f32[1,2,3,4]\n  return %y\n",
+      "graph\n  symbol s0 in [0,64] ~8\n  input %x : f32[1,2,s0,4]\n  input %g : f32[1,3,3,2]\n"
+      "  %y = grid_sample(%x, %g) : f32[1,2,3,3]\n  return %y\n",
+  };
+  for (const std::string_view text : kGraphs) {
+    const auto graph = parse_graph(text);
+    ASSERT_TRUE(graph) << graph.error().text();
+    std::vector<Tensor> inputs{Tensor(DType::kF32, {1, 2, 0, 4})};
+    if (graph->inputs().size() > 1) inputs.push_back(Tensor(DType::kF32, {1, 3, 3, 2}));
+    const auto outputs = interpret(*graph, inputs);
+    ASSERT_FALSE(outputs) << text;
+    EXPECT_THAT(outputs.error().text(), HasSubstr("pixels"));
+  }
 }
 
 TEST(RecurrentOps, ACellAndALayerOfOneStepAgree) {

@@ -11,6 +11,7 @@
 
 #include "formats/npz.h"
 #include "formats/zip.h"
+#include "support/models.h"
 #include "support/zip_builder.h"
 
 namespace isthmus::pt2 {
@@ -23,7 +24,7 @@ using test::ZipItem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const fs::path kModels = fs::path(ISTHMUS_SOURCE_DIR) / "tests" / "models";
+const fs::path kModels = test::source_dir() / "tests" / "models";
 
 Blob mapped(const fs::path& path) {
   auto file = map_file(path.string());
@@ -336,7 +337,7 @@ TEST(Pt2, EveryTruncationIsNoticed) {
 
 // Every model of the developers' collection, where it is at hand.
 TEST(Pt2, ReadsTheWholeCollection) {
-  const fs::path shared = fs::path(ISTHMUS_SOURCE_DIR) / ".." / "shared";
+  const fs::path shared = test::shared_dir();
   if (!fs::exists(shared)) GTEST_SKIP() << "no collection of models beside the project";
   std::size_t count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(shared)) {

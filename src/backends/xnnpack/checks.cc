@@ -12,20 +12,18 @@ namespace isthmus::xnnpack {
 namespace {
 
 using xnn::DataType;
-using xnn::Node;
 using xnn::NodeKind;
 using xnn::PerTensor;
-using xnn::Value;
 
 constexpr std::uint32_t kMostField = 1u << 24;
 
 bool is_usable(float scale) { return std::isnormal(scale) && scale > 0; }
-bool is_8_bit(const Value& value) { return value.datatype == DataType::kQI8 || value.datatype == DataType::kQU8; }
-bool is_float(const Value& value) { return value.datatype == DataType::kF32; }
-const PerTensor& params_of(const Value& value) { return std::get<PerTensor>(value.quant); }
+bool is_8_bit(const xnn::Value& value) { return value.datatype == DataType::kQI8 || value.datatype == DataType::kQU8; }
+bool is_float(const xnn::Value& value) { return value.datatype == DataType::kF32; }
+const PerTensor& params_of(const xnn::Value& value) { return std::get<PerTensor>(value.quant); }
 
 // A bound as the code that the library makes of it.
-long code_of(float bound, const Value& value) {
+long code_of(float bound, const xnn::Value& value) {
   const float low = value.datatype == DataType::kQI8 ? -128.0f : 0.0f;
   const PerTensor& params = params_of(value);
   const float code = bound / params.scale + static_cast<float>(params.zero_point);
@@ -34,7 +32,7 @@ long code_of(float bound, const Value& value) {
 
 class NodeCheck {
  public:
-  NodeCheck(const xnn::Graph& graph, const Node& node, const std::vector<ValueFacts>& facts)
+  NodeCheck(const xnn::Graph& graph, const xnn::Node& node, const std::vector<ValueFacts>& facts)
       : graph_(graph), node_(node), facts_(facts) {}
 
   Expected<void> run() const {
@@ -79,8 +77,8 @@ class NodeCheck {
   }
 
  private:
-  const Value& in(std::size_t i = 0) const { return graph_.values[node_.inputs[i]]; }
-  const Value& out(std::size_t i = 0) const { return graph_.values[node_.outputs[i]]; }
+  const xnn::Value& in(std::size_t i = 0) const { return graph_.values[node_.inputs[i]]; }
+  const xnn::Value& out(std::size_t i = 0) const { return graph_.values[node_.outputs[i]]; }
 
   tl::unexpected<Error> refuse_types() const {
     std::vector<std::string_view> names;
@@ -162,7 +160,7 @@ class NodeCheck {
       case NodeKind::kClamp: {
         TRY(same_type());
         // Fused into the pool by the library, which then forgets that the parameters differ.
-        const Node* producer = facts_[node_.inputs[0]].producer;
+        const xnn::Node* producer = facts_[node_.inputs[0]].producer;
         if (is_8_bit(in()) && producer != nullptr && producer->kind == NodeKind::kMaxPool2d &&
             params_of(in()) != params_of(out())) {
           return bad_input(fmt::format("it rescales what max pooling made: scale {} and zero point {} to {} and {}",
@@ -232,8 +230,8 @@ class NodeCheck {
 
   // Convolutions and fully connected: their constants, and the scales' product.
   Expected<void> product() const {
-    const Value& filter = in(1);
-    const Value* bias = node_.inputs[2] == xnn::kNone ? nullptr : &in(2);
+    const xnn::Value& filter = in(1);
+    const xnn::Value* bias = node_.inputs[2] == xnn::kNone ? nullptr : &in(2);
     if (filter.data == 0 || (bias != nullptr && bias->data == 0)) {
       return fail(ErrorKind::kUnsupported, "its filter or bias is no constant");
     }
@@ -282,7 +280,7 @@ class NodeCheck {
     }
     return {};
   }
-  Expected<void> conv_fields(const Value& filter) const {
+  Expected<void> conv_fields(const xnn::Value& filter) const {
     const auto& f = std::get<xnn::ConvFields>(node_.fields);
     TRY(check_fields(
         {f.kernel_height, f.kernel_width, f.stride_height, f.stride_width, f.dilation_height, f.dilation_width,
@@ -306,11 +304,11 @@ class NodeCheck {
   }
 
   const xnn::Graph& graph_;
-  const Node& node_;
+  const xnn::Node& node_;
   const std::vector<ValueFacts>& facts_;
 };
 
-Expected<void> check_zero_point(const Value& value, std::int32_t least, std::int32_t most) {
+Expected<void> check_zero_point(const xnn::Value& value, std::int32_t least, std::int32_t most) {
   const auto* params = std::get_if<PerTensor>(&value.quant);
   if (params == nullptr)
     return bad_input(fmt::format("{} without a scale and a zero point", xnn::name_of(value.datatype)));
@@ -323,7 +321,7 @@ Expected<void> check_zero_point(const Value& value, std::int32_t least, std::int
 
 }  // namespace
 
-Expected<void> check_value(const Value& value, const std::vector<float>& scales) {
+Expected<void> check_value(const xnn::Value& value, const std::vector<float>& scales) {
   const bool is_constant = value.data != 0;
   const auto constant_only = [&]() -> Expected<void> {
     if (is_constant) return {};
@@ -367,7 +365,7 @@ Expected<void> check_value(const Value& value, const std::vector<float>& scales)
   return fail(ErrorKind::kUnsupported, fmt::format("Isthmus does not run {} values", xnn::name_of(value.datatype)));
 }
 
-Expected<void> check_node(const xnn::Graph& graph, const Node& node, const std::vector<ValueFacts>& facts) {
+Expected<void> check_node(const xnn::Graph& graph, const xnn::Node& node, const std::vector<ValueFacts>& facts) {
   return NodeCheck(graph, node, facts).run();
 }
 

@@ -83,7 +83,7 @@ std::optional<Reason> refuse_softmax(const Graph& graph, const Node& node) {
   return Reason{ReasonCode::kRank, "of one number"};
 }
 
-constexpr FormRow kForms[] = {
+constexpr FormRow kElementwiseForms[] = {
     {Op::kClamp, same_order, refuse_clamp, clamp},
     {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>},
     {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>},
@@ -115,6 +115,6 @@ constexpr FormRow kForms[] = {
 OrderDemand same_order(const Graph&, const Node& node) { return {OrderRule::kSame, node.inputs.size()}; }
 OrderDemand image_order(const Graph&, const Node&) { return {OrderRule::kFixed, 1, 0, kChannelsLast}; }
 
-std::span<const FormRow> elementwise_forms() { return kForms; }
+std::span<const FormRow> elementwise_forms() { return kElementwiseForms; }
 
 }  // namespace isthmus::xnnpack

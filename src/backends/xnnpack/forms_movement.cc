@@ -83,7 +83,7 @@ std::optional<Reason> refuse_cat(const Graph&, const Node& node) {
   return Reason{ReasonCode::kNoForm, fmt::format("{} inputs", node.inputs.size())};
 }
 
-constexpr FormRow kForms[] = {
+constexpr FormRow kMovementForms[] = {
     {Op::kPermute, permute_order, nullptr, permute}, {Op::kReshape, reshape_order, refuse_reshape, reshape},
     {Op::kSlice, same_order, refuse_slice, slice},   {Op::kPad, same_order, refuse_pad, pad},
     {Op::kCat, same_order, refuse_cat, cat},
@@ -91,6 +91,6 @@ constexpr FormRow kForms[] = {
 
 }  // namespace
 
-std::span<const FormRow> movement_forms() { return kForms; }
+std::span<const FormRow> movement_forms() { return kMovementForms; }
 
 }  // namespace isthmus::xnnpack

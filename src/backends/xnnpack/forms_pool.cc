@@ -9,8 +9,6 @@ namespace {
 
 using xnn::NodeKind;
 
-std::uint32_t u32(std::int64_t number) { return static_cast<std::uint32_t>(number); }
-
 xnn::PoolFields pool_fields(const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation) {
   xnn::PoolFields fields;
   fields.padding_top = u32(padding[0]);
@@ -124,7 +122,7 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-constexpr FormRow kForms[] = {
+constexpr FormRow kPoolForms[] = {
     {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true},
     {Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d, true},
     {Op::kMean, image_order, refuse_mean, mean},
@@ -133,6 +131,6 @@ constexpr FormRow kForms[] = {
 
 }  // namespace
 
-std::span<const FormRow> pool_forms() { return kForms; }
+std::span<const FormRow> pool_forms() { return kPoolForms; }
 
 }  // namespace isthmus::xnnpack

@@ -11,7 +11,6 @@ namespace {
 
 using xnn::NodeKind;
 
-std::uint32_t u32(std::int64_t number) { return static_cast<std::uint32_t>(number); }
 std::vector<std::int64_t> sizes_of(const Graph& graph, ValueId id) { return graph.constant(id)->data->sizes; }
 
 // All inputs behind the first are constants of a shape that is known.
@@ -143,7 +142,7 @@ std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& no
   return refuse_weights(graph, node);
 }
 
-constexpr FormRow kForms[] = {
+constexpr FormRow kProductForms[] = {
     {Op::kLinear, linear_order, refuse_weights, linear, true},
     {Op::kMatmul, matmul_order, refuse_matmul, matmul},
     {Op::kConv2d, image_order, refuse_conv2d, conv2d, true},
@@ -152,6 +151,6 @@ constexpr FormRow kForms[] = {
 
 }  // namespace
 
-std::span<const FormRow> product_forms() { return kForms; }
+std::span<const FormRow> product_forms() { return kProductForms; }
 
 }  // namespace isthmus::xnnpack

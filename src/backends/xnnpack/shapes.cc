@@ -11,7 +11,6 @@
 namespace isthmus::xnnpack {
 namespace {
 
-using xnn::Node;
 using xnn::NodeKind;
 
 constexpr std::uint32_t kTransposeFlag = 1;  // of fully connected and batch matmul
@@ -52,7 +51,7 @@ class Inference {
       }
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
+      const xnn::Node& node = graph_.nodes[i];
       const auto place = [&] { return fmt::format("node {} ({})", i, xnn::name_of(node.kind)); };
       const Dims result = TRY(within(infer(node), place));
       for (const std::uint32_t output : node.outputs) {
@@ -91,12 +90,12 @@ class Inference {
     return take_bytes(bytes);
   }
 
-  const Dims& in(const Node& node, std::size_t i = 0) const { return shapes_[node.inputs[i]]; }
+  const Dims& in(const xnn::Node& node, std::size_t i = 0) const { return shapes_[node.inputs[i]]; }
   static tl::unexpected<Error> refuse(const Dims& a, const Dims& b) {
     return bad_input(fmt::format("shapes {} and {} do not fit", text_of(a), text_of(b)));
   }
 
-  Expected<Dims> infer(const Node& node) {
+  Expected<Dims> infer(const xnn::Node& node) {
     switch (xnn::form_of(node.kind)) {
       case xnn::Form::kUnary:
         if (node.kind == NodeKind::kGlobalAvgPool2d) return global_pool(node);
@@ -147,7 +146,7 @@ class Inference {
     }
     return result;
   }
-  Expected<Dims> matmul(const Node& node) const {
+  Expected<Dims> matmul(const xnn::Node& node) const {
     const Dims& a = in(node, 0);
     const Dims& b = in(node, 1);
     if (a.size() < 2 || b.size() < 2) return refuse(a, b);
@@ -160,7 +159,7 @@ class Inference {
     result.push_back(columns);
     return result;
   }
-  Expected<Dims> concat(const Node& node) const {
+  Expected<Dims> concat(const xnn::Node& node) const {
     Dims result = in(node, 0);
     const std::size_t axis = std::get<xnn::ConcatFields>(node.fields).axis;
     if (axis >= result.size()) return bad_input(fmt::format("axis {} of {}", axis, text_of(result)));
@@ -174,7 +173,7 @@ class Inference {
     }
     return result;
   }
-  Expected<Dims> fully_connected(const Node& node) const {
+  Expected<Dims> fully_connected(const xnn::Node& node) const {
     const Dims& filter = in(node, 1);
     Dims result = in(node);
     if (result.empty() || filter.size() != 2) return refuse(result, filter);
@@ -183,7 +182,7 @@ class Inference {
     result.back() = filter[is_transposed ? 1 : 0];
     return result;
   }
-  Expected<Dims> conv(const Node& node) {
+  Expected<Dims> conv(const xnn::Node& node) {
     const auto& f = std::get<xnn::ConvFields>(node.fields);
     const Dims& input = in(node);
     if (input.size() != 4) return bad_input(fmt::format("its input is {}, not NHWC", text_of(input)));
@@ -208,7 +207,7 @@ class Inference {
     TRY(take_windows(height, width, f.kernel_height, f.kernel_width));
     return Dims{input[0], height, width, std::size_t{f.groups} * f.group_output_channels};
   }
-  Expected<Dims> pool(const Node& node, bool is_argmax) {
+  Expected<Dims> pool(const xnn::Node& node, bool is_argmax) {
     const auto& f = std::get<xnn::PoolFields>(node.fields);
     const Dims& input = in(node);
     if (input.size() != 4) return bad_input(fmt::format("its input is {}, not NHWC", text_of(input)));
@@ -227,13 +226,13 @@ class Inference {
     TRY(take_windows(height, width, f.pooling_height, f.pooling_width));
     return Dims{input[0], height, width, input[3]};
   }
-  Expected<Dims> global_pool(const Node& node) const {
+  Expected<Dims> global_pool(const xnn::Node& node) const {
     const Dims& input = in(node);
     if (input.size() != 4) return bad_input(fmt::format("its input is {}, not NHWC", text_of(input)));
     if ((node.flags & kKeepDimsFlag) != 0) return Dims{input[0], 1, 1, input[3]};
     return Dims{input[0], input[3]};
   }
-  Expected<Dims> transpose(const Node& node) const {
+  Expected<Dims> transpose(const xnn::Node& node) const {
     const auto& order = std::get<xnn::TransposeFields>(node.fields).order;
     const Dims& input = in(node);
     if (order.size() != input.size() || order.empty()) {
@@ -248,7 +247,7 @@ class Inference {
     }
     return result;
   }
-  Expected<Dims> reshape(const Node& node) const {
+  Expected<Dims> reshape(const xnn::Node& node) const {
     const auto& shape = std::get<xnn::ReshapeFields>(node.fields).shape;
     std::uint64_t count = 1;
     for (const std::size_t dim : in(node)) count *= dim;
@@ -267,7 +266,7 @@ class Inference {
     std::ranges::replace(result, 0u, static_cast<std::size_t>(count / known));
     return result;
   }
-  Expected<Dims> slice(const Node& node) const {
+  Expected<Dims> slice(const xnn::Node& node) const {
     const auto& f = std::get<xnn::SliceFields>(node.fields);
     const Dims& input = in(node);
     if (f.offsets.size() != input.size()) {
@@ -284,7 +283,7 @@ class Inference {
     }
     return result;
   }
-  Expected<Dims> pad(const Node& node) const {
+  Expected<Dims> pad(const xnn::Node& node) const {
     const auto& f = std::get<xnn::PadFields>(node.fields);
     Dims result = in(node);
     if (f.before.size() != result.size() || result.empty()) {
