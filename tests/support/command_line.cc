@@ -2,7 +2,6 @@
 #include "support/command_line.h"
 
 #include <fmt/format.h>
-
 #include <sys/wait.h>
 
 #include <cstdlib>
