@@ -60,7 +60,12 @@ class FlatbufferCopier {
     TRY(take(numbers->size() * sizeof(To)));
     std::vector<To> result;
     result.reserve(numbers->size());
-    for (const From number : *numbers) result.push_back(static_cast<To>(number));
+    // The verifier sees to the alignment of a vector's count, but not to that of wider elements.
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      From number{};
+      std::memcpy(&number, numbers->Data() + i * sizeof(From), sizeof(From));
+      result.push_back(static_cast<To>(number));
+    }
     return result;
   }
 
