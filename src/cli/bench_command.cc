@@ -32,8 +32,8 @@ Expected<void> bench(const BenchOptions& options) {
                                  : read_arrays(options.inputs));
   ProgressBar bar("measuring");
   const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) { bar.show(fraction); }};
-  const BenchSummary summary{options.file, program.threads, load_time.count(),
-                             TRY(within(run::measure(program.method, inputs, measure_options), options.file))};
+  const run::Measurement measured = TRY(within(run::measure(program.method, inputs, measure_options), options.file));
+  const BenchSummary summary{options.file, program.threads, load_time.count(), measured};
   bar.clear();
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};

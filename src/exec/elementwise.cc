@@ -29,7 +29,9 @@ Expected<std::vector<std::int64_t>> strides_of(const std::vector<std::int64_t>& 
 }  // namespace
 
 Expected<PairWalk> walk_pairs(const std::vector<std::int64_t>& sizes, const Tensor& a, const Tensor& b) {
-  const std::array<std::vector<std::int64_t>, 2> strides{TRY(strides_of(sizes, a)), TRY(strides_of(sizes, b))};
+  std::array<std::vector<std::int64_t>, 2> strides;
+  strides[0] = TRY(strides_of(sizes, a));
+  strides[1] = TRY(strides_of(sizes, b));
   PairWalk walk;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     if (sizes[axis] == 1) continue;

@@ -65,7 +65,9 @@ class Reader {
       program.plans.push_back(TRY(read(*plan)));
     }
     for (const pte_wire::NamedData* data : tables_of(wire_->named_data())) {
-      program.named_data.push_back({TRY(copier_.text(data->key())), TRY(segment(data->segment()))});
+      pte::NamedData& row = program.named_data.emplace_back();
+      row.key = TRY(copier_.text(data->key()));
+      row.bytes = TRY(segment(data->segment()));
     }
     program.constants = TRY(within(constants(program), std::string("the constants")));
     program.initial_values = TRY(within(initial_values(program), std::string("the initial values")));
@@ -184,7 +186,9 @@ class Reader {
       }
     }
     for (const pte_wire::Operator* op : tables_of(wire.operators())) {
-      plan.operators.push_back({TRY(copier_.text(op->name())), TRY(copier_.text(op->overload()))});
+      Operator& row = plan.operators.emplace_back();
+      row.name = TRY(copier_.text(op->name()));
+      row.overload = TRY(copier_.text(op->overload()));
     }
     for (const pte_wire::Delegate* delegate : tables_of(wire.delegates())) {
       plan.delegates.push_back(
@@ -218,8 +222,9 @@ class Reader {
     }
     for (const pte_wire::CompileSpec* spec : tables_of(wire.compile_specs())) {
       if (spec->key() == nullptr || spec->value() == nullptr) return bad_input("a compile spec without key or value");
-      delegate.compile_specs.push_back(
-          {TRY(copier_.text(spec->key())), TRY(copier_.numbers<std::byte>(spec->value()))});
+      CompileSpec& row = delegate.compile_specs.emplace_back();
+      row.key = TRY(copier_.text(spec->key()));
+      row.value = TRY(copier_.numbers<std::byte>(spec->value()));
     }
     return delegate;
   }

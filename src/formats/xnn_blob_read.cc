@@ -204,12 +204,16 @@ class Reader {
     return link(node, {value(wire.input())}, {value(wire.output())}, wire.flags());
   }
   Expected<void> fill(Node& node, const xnn_wire::Slice& wire) {
-    node.fields = SliceFields{TRY(list(wire.offsets(), wire.rank())), TRY(list(wire.sizes(), wire.rank()))};
+    SliceFields fields{TRY(list(wire.offsets(), wire.rank())), {}};
+    fields.sizes = TRY(list(wire.sizes(), wire.rank()));
+    node.fields = std::move(fields);
     return link(node, {value(wire.input())}, {value(wire.output())}, wire.flags());
   }
   Expected<void> fill(Node& node, const xnn_wire::Pad& wire) {
     const std::uint32_t rank = wire.before() == nullptr ? 0 : wire.before()->size();
-    node.fields = PadFields{TRY(list(wire.before(), rank)), TRY(list(wire.after(), rank)), wire.value()};
+    PadFields fields{TRY(list(wire.before(), rank)), {}, wire.value()};
+    fields.after = TRY(list(wire.after(), rank));
+    node.fields = std::move(fields);
     return link(node, {value(wire.input())}, {value(wire.output())}, wire.flags());
   }
   Expected<void> fill(Node& node, const xnn_wire::ResizeBilinear& wire) const {

@@ -369,7 +369,8 @@ class Loader {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const pt2::Argument& argument = node.inputs[i];
       const auto place = [&] { return fmt::format("argument {} {}", i, argument.name); };
-      attrs.args.push_back({argument.name, TRY(within(arg(argument.value, inputs), place))});
+      ArgValue value = TRY(within(arg(argument.value, inputs), place));
+      attrs.args.push_back({argument.name, std::move(value)});
     }
     std::vector<Result> results;
     names_of_node_.clear();

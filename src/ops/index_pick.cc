@@ -178,9 +178,12 @@ Expected<std::vector<ValueId>> read_data_dependent(Call&) {
 
 Expected<std::vector<ValueId>> read_col2im(Call& call) {
   ValueId self = TRY(call.tensor("self"));
-  FoldAttrs fold{TRY(call.integers("output_size")), TRY(call.integers("kernel_size")),
-                 TRY(call.integers("stride", Ints{1, 1})), TRY(call.integers("padding", Ints{0, 0})),
-                 TRY(call.integers("dilation", Ints{1, 1}))};
+  FoldAttrs fold;
+  fold.size = TRY(call.integers("output_size"));
+  fold.kernel = TRY(call.integers("kernel_size"));
+  fold.stride = TRY(call.integers("stride", Ints{1, 1}));
+  fold.padding = TRY(call.integers("padding", Ints{0, 0}));
+  fold.dilation = TRY(call.integers("dilation", Ints{1, 1}));
   for (Ints* list : {&fold.size, &fold.kernel, &fold.stride, &fold.padding, &fold.dilation}) {
     if (list->size() == 1) list->push_back((*list)[0]);
     TRY(demand_list(*list, 2, 0, "an argument of col2im"));

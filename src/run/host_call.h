@@ -1,6 +1,7 @@
 // One call of a kernel on the host: its arguments, each asked for by place and kind.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,6 +46,11 @@ class HostCall {
 
   // The result of one op of the table by its reference kernel, after all that the op demands has been checked.
   Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const;
+  // Several arguments instead of a list in braces, in which TRY would leak.
+  template <std::same_as<Tensor>... Tensors>
+  Expected<Tensor> compute(Op op, const Attrs& attrs, const Tensors&... inputs) const {
+    return compute(op, attrs, std::vector<Tensor>{inputs...});
+  }
 
   Expected<void> set_tensor(std::size_t i, const Tensor& tensor);
   Expected<void> set_number(std::size_t i, std::variant<std::int64_t, double, bool> number);

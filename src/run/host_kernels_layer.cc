@@ -10,14 +10,14 @@ namespace isthmus::run {
 namespace {
 
 Expected<void> matmul(HostCall& call) {
-  return call.set_tensor(2, TRY(call.compute(Op::kMatmul, NoAttrs{}, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+  return call.set_tensor(2, TRY(call.compute(Op::kMatmul, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)))));
 }
 Expected<void> addmm(HostCall& call) {
   if (TRY(call.number(3)) != 1 || TRY(call.number(4)) != 1) {
     return fail(ErrorKind::kUnsupported, "an alpha or a beta other than 1");
   }
-  const Tensor product = TRY(call.compute(Op::kMatmul, NoAttrs{}, {TRY(call.tensor(1)), TRY(call.tensor(2))}));
-  return call.set_tensor(5, TRY(call.compute(Op::kAdd, NoAttrs{}, {product, TRY(call.tensor(0))})));
+  const Tensor product = TRY(call.compute(Op::kMatmul, NoAttrs{}, TRY(call.tensor(1)), TRY(call.tensor(2))));
+  return call.set_tensor(5, TRY(call.compute(Op::kAdd, NoAttrs{}, product, TRY(call.tensor(0)))));
 }
 
 // One number for each of two axes; a single one stands for both.
@@ -33,7 +33,8 @@ Expected<Ints> both_sides(const HostCall& call, std::size_t i) {
 }
 
 Expected<void> convolution(HostCall& call) {
-  std::vector<Tensor> inputs{TRY(call.tensor(0)), TRY(call.tensor(1))};
+  std::vector<Tensor> inputs{TRY(call.tensor(0))};
+  inputs.push_back(TRY(call.tensor(1)));
   if (!call.is_none(2)) inputs.push_back(TRY(call.tensor(2)));
   const Ints stride = TRY(pair(call, 3));
   Ints padding = TRY(both_sides(call, 4));
@@ -53,38 +54,38 @@ Expected<void> convolution(HostCall& call) {
 
 Expected<void> max_pool(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  const Ints kernel = TRY(pair(call, 1));
-  const bool has_stride = !TRY(call.integers(2)).empty();
-  const MaxPoolAttrs attrs{kernel, has_stride ? TRY(pair(call, 2)) : kernel, TRY(both_sides(call, 3)),
-                           TRY(pair(call, 4)), TRY(call.truth(5))};
-  const Tensor result = TRY(call.compute(Op::kMaxPool2d, attrs, {input}));
-  const Tensor positions = TRY(call.compute(Op::kMaxPool2dIndices, attrs, {input}));
+  MaxPoolAttrs attrs;
+  attrs.kernel = TRY(pair(call, 1));
+  attrs.stride = TRY(call.integers(2)).empty() ? attrs.kernel : TRY(pair(call, 2));
+  attrs.padding = TRY(both_sides(call, 3));
+  attrs.dilation = TRY(pair(call, 4));
+  attrs.ceil_mode = TRY(call.truth(5));
+  const Tensor result = TRY(call.compute(Op::kMaxPool2d, attrs, input));
+  const Tensor positions = TRY(call.compute(Op::kMaxPool2dIndices, attrs, input));
   TRY(call.set_tensor(6, result));
   return call.set_tensor(7, positions);
 }
 Expected<void> avg_pool(HostCall& call) {
-  const Ints kernel = TRY(pair(call, 1));
-  const bool has_stride = !TRY(call.integers(2)).empty();
-  const std::int64_t divisor = call.is_none(6) ? 0 : TRY(call.integer(6));
-  if (!call.is_none(6) && divisor == 0) return bad_input("a divisor of 0");
-  const AvgPoolAttrs attrs{kernel,
-                           has_stride ? TRY(pair(call, 2)) : kernel,
-                           TRY(both_sides(call, 3)),
-                           TRY(call.truth(4)),
-                           TRY(call.truth(5)),
-                           divisor};
-  return call.set_tensor(7, TRY(call.compute(Op::kAvgPool2d, attrs, {TRY(call.tensor(0))})));
+  AvgPoolAttrs attrs;
+  attrs.kernel = TRY(pair(call, 1));
+  attrs.stride = TRY(call.integers(2)).empty() ? attrs.kernel : TRY(pair(call, 2));
+  attrs.padding = TRY(both_sides(call, 3));
+  attrs.ceil_mode = TRY(call.truth(4));
+  attrs.count_include_pad = TRY(call.truth(5));
+  attrs.divisor = call.is_none(6) ? 0 : TRY(call.integer(6));
+  if (!call.is_none(6) && attrs.divisor == 0) return bad_input("a divisor of 0");
+  return call.set_tensor(7, TRY(call.compute(Op::kAvgPool2d, attrs, TRY(call.tensor(0)))));
 }
 Expected<void> adaptive_avg_pool(HostCall& call) {
   const Ints size = TRY(pair(call, 1));
   const SizeAttrs attrs{Dims(size.begin(), size.end())};
-  return call.set_tensor(2, TRY(call.compute(Op::kAdaptiveAvgPool2d, attrs, {TRY(call.tensor(0))})));
+  return call.set_tensor(2, TRY(call.compute(Op::kAdaptiveAvgPool2d, attrs, TRY(call.tensor(0)))));
 }
 
 // 1 / sqrt(variance + eps)
 Expected<Tensor> reciprocal_deviation(const HostCall& call, const Tensor& variance, double eps) {
-  const Tensor offset = TRY(call.compute(Op::kCast, DTypeAttrs{variance.dtype()}, {scalar(eps)}));
-  return call.compute(Op::kRsqrt, NoAttrs{}, {TRY(call.compute(Op::kAdd, NoAttrs{}, {variance, offset}))});
+  const Tensor offset = TRY(call.compute(Op::kCast, DTypeAttrs{variance.dtype()}, scalar(eps)));
+  return call.compute(Op::kRsqrt, NoAttrs{}, TRY(call.compute(Op::kAdd, NoAttrs{}, variance, offset)));
 }
 // Input, weight and bias; the weight and the bias are optional arguments.
 Expected<std::vector<Tensor>> with_affine(const HostCall& call, std::size_t weight, std::size_t bias) {
@@ -109,8 +110,8 @@ Expected<void> layer_norm(HostCall& call) {
   const Tensor result = TRY(call.compute(Op::kLayerNorm, LayerNormAttrs{axes, eps}, inputs));
   std::vector<std::int64_t> reduced(shape.size());
   std::iota(reduced.begin(), reduced.end(), input.rank() - axes);
-  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{reduced, true}, {input}));
-  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{reduced, true, 0}, {input}));
+  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{reduced, true}, input));
+  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{reduced, true, 0}, input));
   TRY(call.set_tensor(5, result));
   TRY(call.set_tensor(6, mean));
   return call.set_tensor(7, TRY(reciprocal_deviation(call, variance, eps)));
@@ -131,8 +132,8 @@ Expected<void> group_norm(HostCall& call) {
   }
   const std::int64_t each = batch == 0 ? 0 : input.count() / batch / groups;
   const Tensor grouped = input.with_sizes({batch, groups, each});
-  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{{2}, false}, {grouped}));
-  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{{2}, false, 0}, {grouped}));
+  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{{2}, false}, grouped));
+  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{{2}, false, 0}, grouped));
   TRY(call.set_tensor(8, result));
   TRY(call.set_tensor(9, mean));
   return call.set_tensor(10, TRY(reciprocal_deviation(call, variance, eps)));
@@ -168,7 +169,7 @@ Expected<void> resize(HostCall& call, ResizeMode mode, bool align_corners, std::
       attrs.size.emplace_back(static_cast<std::int64_t>(size));
     }
   }
-  return call.set_tensor(scales + 1, TRY(call.compute(Op::kResize2d, attrs, {input})));
+  return call.set_tensor(scales + 1, TRY(call.compute(Op::kResize2d, attrs, input)));
 }
 Expected<void> resize_nearest(HostCall& call) { return resize(call, ResizeMode::kNearest, false, 2); }
 Expected<void> resize_linear(HostCall& call) { return resize(call, ResizeMode::kLinear, TRY(call.truth(2)), 3); }
@@ -179,7 +180,7 @@ Expected<void> grid_sample(HostCall& call) {
   const std::int64_t padding = TRY(call.integer(3));
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input("a mode that is unknown");
   const GridSampleAttrs attrs{kModes[mode], static_cast<GridPadding>(padding), TRY(call.truth(4))};
-  return call.set_tensor(5, TRY(call.compute(Op::kGridSample, attrs, {TRY(call.tensor(0)), TRY(call.tensor(1))})));
+  return call.set_tensor(5, TRY(call.compute(Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)))));
 }
 
 constexpr HostKernel kKernels[] = {

@@ -25,25 +25,28 @@ Expected<Tensor> summand(const HostCall& call, std::size_t dtype) {
   const DType own = is_floating(input.dtype()) ? input.dtype() : DType::kI64;
   const DType wanted = call.is_none(dtype) ? own : TRY(call.dtype(dtype));
   if (wanted == input.dtype()) return input;
-  return call.compute(Op::kCast, DTypeAttrs{wanted}, {input});
+  return call.compute(Op::kCast, DTypeAttrs{wanted}, input);
 }
 
 template <Op op>
 Expected<void> sum(HostCall& call) {
   const Tensor input = TRY(summand(call, 3));
-  const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), TRY(call.truth(2))};
-  return call.set_tensor(4, TRY(call.compute(op, attrs, {input})));
+  const bool keepdim = TRY(call.truth(2));
+  const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
+  return call.set_tensor(4, TRY(call.compute(op, attrs, input)));
 }
 template <Op op>
 Expected<void> extreme(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), TRY(call.truth(2))};
-  return call.set_tensor(3, TRY(call.compute(op, attrs, {input})));
+  const bool keepdim = TRY(call.truth(2));
+  const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
+  return call.set_tensor(3, TRY(call.compute(op, attrs, input)));
 }
 Expected<void> prod(HostCall& call) {
   const Tensor input = TRY(summand(call, 3));
-  const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, TRY(call.truth(2))};
-  return call.set_tensor(4, TRY(call.compute(Op::kProd, attrs, {input})));
+  const bool keepdim = TRY(call.truth(2));
+  const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
+  return call.set_tensor(4, TRY(call.compute(Op::kProd, attrs, input)));
 }
 // Without an axis, the position among all elements.
 template <Op op>
@@ -52,26 +55,27 @@ Expected<void> position(HostCall& call) {
   const bool keepdim = TRY(call.truth(2));
   if (!call.is_none(1)) {
     const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
-    return call.set_tensor(3, TRY(call.compute(op, attrs, {input})));
+    return call.set_tensor(3, TRY(call.compute(op, attrs, input)));
   }
-  const Tensor found = TRY(call.compute(op, ReduceAttrs{{0}, false}, {input.with_sizes({input.count()})}));
+  const Tensor found = TRY(call.compute(op, ReduceAttrs{{0}, false}, input.with_sizes({input.count()})));
   return call.set_tensor(3, found.with_sizes(std::vector<std::int64_t>(keepdim ? input.sizes().size() : 0, 1)));
 }
 Expected<void> variance(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const double correction = call.is_none(2) ? 1 : TRY(call.number(2));
-  const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), TRY(call.truth(3)), correction};
-  return call.set_tensor(4, TRY(call.compute(Op::kVariance, attrs, {input})));
+  const bool keepdim = TRY(call.truth(3));
+  const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim, correction};
+  return call.set_tensor(4, TRY(call.compute(Op::kVariance, attrs, input)));
 }
 Expected<void> running_sum(HostCall& call) {
   const Tensor input = TRY(summand(call, 2));
-  return call.set_tensor(3, TRY(call.compute(Op::kCumsum, AxisAttrs{TRY(call.axis(1, input.rank()))}, {input})));
+  return call.set_tensor(3, TRY(call.compute(Op::kCumsum, AxisAttrs{TRY(call.axis(1, input.rank()))}, input)));
 }
 template <Op op>
 Expected<void> softmax(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   if (TRY(call.truth(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
-  return call.set_tensor(3, TRY(call.compute(op, AxisAttrs{TRY(call.axis(1, input.rank()))}, {input})));
+  return call.set_tensor(3, TRY(call.compute(op, AxisAttrs{TRY(call.axis(1, input.rank()))}, input)));
 }
 Expected<void> topk(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
@@ -80,10 +84,10 @@ Expected<void> topk(HostCall& call) {
   if (count < 0 || count > input.size(axis)) return bad_input("more of the greatest numbers than there are");
   const SortAttrs attrs{axis, TRY(call.truth(3))};
   const SliceAttrs first{axis, 0, count, 1};
-  const Tensor numbers = TRY(call.compute(Op::kSort, attrs, {input}));
-  const Tensor positions = TRY(call.compute(Op::kArgsort, attrs, {input}));
-  TRY(call.set_tensor(5, TRY(call.compute(Op::kSlice, first, {numbers}))));
-  return call.set_tensor(6, TRY(call.compute(Op::kSlice, first, {positions})));
+  const Tensor numbers = TRY(call.compute(Op::kSort, attrs, input));
+  const Tensor positions = TRY(call.compute(Op::kArgsort, attrs, input));
+  TRY(call.set_tensor(5, TRY(call.compute(Op::kSlice, first, numbers))));
+  return call.set_tensor(6, TRY(call.compute(Op::kSlice, first, positions)));
 }
 
 constexpr HostKernel kKernels[] = {

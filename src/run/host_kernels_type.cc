@@ -7,7 +7,7 @@ namespace {
 // To the type of the result, in its own order of memory.
 Expected<void> convert(HostCall& call) {
   const DType dtype = TRY(call.tensor(3)).dtype();
-  return call.set_tensor(3, TRY(call.compute(Op::kCast, DTypeAttrs{dtype}, {TRY(call.tensor(0))})));
+  return call.set_tensor(3, TRY(call.compute(Op::kCast, DTypeAttrs{dtype}, TRY(call.tensor(0)))));
 }
 
 enum class Parameters : std::uint8_t { kNumbers, kTensors, kChannels };
@@ -17,7 +17,9 @@ template <Parameters parameters>
 Expected<std::vector<Tensor>> inputs_of(const HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   if constexpr (parameters == Parameters::kNumbers) {
-    return std::vector<Tensor>{input, scalar(TRY(call.number(1))), scalar(TRY(call.integer(2)))};
+    const double scale = TRY(call.number(1));
+    const std::int64_t zero_point = TRY(call.integer(2));
+    return std::vector<Tensor>{input, scalar(scale), scalar(zero_point)};
   } else {
     const Tensor scale = TRY(call.tensor(1));
     const Tensor zero_point = call.is_none(2) ? Tensor(DType::kI64, scale.sizes()) : TRY(call.tensor(2));
