@@ -1,0 +1,52 @@
+// Reads arbitrary bytes as a program file; what is accepted is shown, written again, loaded and run.
+#include <cstdlib>
+
+#include "formats/pte.h"
+#include "fuzz/number_mutator.h"
+#include "report/program.h"
+#include "run/measure.h"
+#include "run/method.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const isthmus::Blob file(std::as_bytes(std::span(data, size)), nullptr);
+  const auto program = isthmus::pte::read_program(file);
+  if (!program) {
+    require(!program.error().text().empty());
+    return 0;
+  }
+  require(isthmus::pte::looks_like_program(file));
+  auto bytes = isthmus::pte::write_program(*program);
+  require(bytes.has_value());
+  const auto again = isthmus::pte::read_program(isthmus::Blob::owning(*std::move(bytes)));
+  require(again.has_value() && again->plans.size() == program->plans.size());
+  const isthmus::run::LoadOptions options{.most_bytes = 1 << 20, .most_instructions = 200};
+  for (std::size_t i = 0; i < program->plans.size(); ++i) {
+    const isthmus::pte::Plan& plan = program->plans[i];
+    require(again->plans[i].values == plan.values && again->plans[i].chains == plan.chains);
+    require(!isthmus::to_json(isthmus::summarize("fuzzed", size, *program, plan)).empty());
+    auto method = isthmus::run::Method::load(file, plan.name, options);
+    if (!method) {
+      require(!method.error().text().empty());
+      continue;
+    }
+    const auto inputs = isthmus::run::plain_inputs(*method, options.most_bytes);
+    if (!inputs) continue;
+    const auto first = method->run(*inputs);
+    const auto second = method->run(*inputs);
+    require(!first || first->size() == method->output_count());
+    require(second || !second.error().text().empty());
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  return isthmus::fuzz::mutate_numbers(data, size, most, seed);
+}
