@@ -70,5 +70,5 @@ inline void unwrap(Expected<void>&&) {}
     ::isthmus::detail::unwrap(std::move(name));                                  \
   }))
 #define ISTHMUS_TRY_COUNTED_(counter, expression) ISTHMUS_TRY_(ISTHMUS_CONCAT_(try_result_, counter), expression)
-// The value of an Expected, or a return of its error. In braces only after values that own nothing: others would leak.
+// The value of an Expected, or a return of its error from the enclosing function.
 #define TRY(expression) ISTHMUS_TRY_COUNTED_(__COUNTER__, (expression))

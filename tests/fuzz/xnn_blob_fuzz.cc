@@ -78,10 +78,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!graph.error().text().empty());
     return 0;
   }
-  auto bytes = isthmus::xnn::write_blob(*graph);
+  const auto bytes = isthmus::xnn::write_blob(*graph);
   require(bytes.has_value());
-  const auto again = isthmus::xnn::read_blob(isthmus::Blob::owning(*std::move(bytes)));
-  require(again && again->values == graph->values && again->nodes == graph->nodes);
+  const auto again = isthmus::xnn::read_blob(isthmus::Blob(*bytes, nullptr));
+  require(again.has_value());
+  // Not the graphs themselves: a scale may be no number, which is equal to nothing.
+  const auto bytes_again = isthmus::xnn::write_blob(*again);
+  require(bytes_again && *bytes_again == *bytes);
   // Its bytes are usable as scales, as weights and as codes.
   static const isthmus::Blob named = isthmus::Blob::owning(std::vector<std::byte>(kMostBytes, std::byte{0x3C}));
   const auto lookup = [](const std::string&) { return std::optional(named); };
