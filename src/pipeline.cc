@@ -39,9 +39,9 @@ std::vector<Tensor> trial_inputs(const run::Method& method, const std::vector<st
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < method.inputs().size(); ++i) {
     const run::TensorInfo& wanted = method.inputs()[i];
-    const bool has_example = i < examples.size() && examples[i] && examples[i]->dtype == wanted.dtype &&
-                             (wanted.is_dynamic ? examples[i]->sizes.size() == wanted.sizes.size()
-                                                : examples[i]->sizes == wanted.sizes);
+    const bool has_example =
+        i < examples.size() && examples[i] && examples[i]->dtype == wanted.dtype &&
+        (wanted.is_dynamic ? examples[i]->sizes.size() == wanted.sizes.size() : examples[i]->sizes == wanted.sizes);
     inputs.push_back(has_example ? Tensor::from(*examples[i]) : Tensor(wanted.dtype, wanted.sizes));
   }
   return inputs;

@@ -25,11 +25,11 @@ struct DelegateInput {
 // A segment as the device's bytes.
 struct LoweredSegment {
   pte::Delegate delegate;
-  std::vector<DelegateInput> inputs;     // in the order of the call
-  std::vector<ValueId> outputs;          // behind the inputs
+  std::vector<DelegateInput> inputs;  // in the order of the call
+  std::vector<ValueId> outputs;       // behind the inputs
   std::vector<pte::NamedData> named_data;
   std::size_t device_nodes = 0;
-  std::vector<Conversion> conversions;   // the changes of order that the device makes
+  std::vector<Conversion> conversions;  // the changes of order that the device makes
 };
 
 struct BackendDesc {

@@ -56,10 +56,10 @@ class Search {
         readers_[node.inputs[k].index].push_back({i, k});
         if (graph.constant(node.inputs[k]) != nullptr) is_free_[node.inputs[k].index] = true;
       }
-      maps_.push_back(demands[i].rule == OrderRule::kReshape
-                          ? std::optional(ReshapeOrder(exprs, graph.type(node.inputs[0]).shape,
-                                                       graph.type(node.outputs[0]).shape))
-                          : std::nullopt);
+      maps_.push_back(
+          demands[i].rule == OrderRule::kReshape
+              ? std::optional(ReshapeOrder(exprs, graph.type(node.inputs[0]).shape, graph.type(node.outputs[0]).shape))
+              : std::nullopt);
     }
     for (std::size_t i = 0; i < values; ++i) bytes_[i] = bytes_of(ValueId{static_cast<std::uint32_t>(i)});
   }
@@ -295,9 +295,9 @@ class Search {
   const Graph& graph_;
   const Segment& segment_;
   std::span<const OrderDemand> demands_;
-  std::vector<Order> orders_;       // by value
-  std::vector<bool> is_output_;     // by value
-  std::vector<bool> is_free_;       // constants, by value
+  std::vector<Order> orders_;    // by value
+  std::vector<bool> is_output_;  // by value
+  std::vector<bool> is_free_;    // constants, by value
   std::vector<std::uint64_t> bytes_;
   std::vector<std::size_t> makers_;  // by value
   std::vector<std::vector<Reader>> readers_;

@@ -46,9 +46,9 @@ struct Conversion {
 };
 
 struct Layout {
-  std::vector<Order> orders;               // in which each value is made, by ValueId; empty outside of the segment
-  std::vector<std::vector<Order>> reads;   // in which each node reads its ordered inputs, by position in the segment
-  std::vector<Conversion> conversions;     // each once, however many readers it has
+  std::vector<Order> orders;              // in which each value is made, by ValueId; empty outside of the segment
+  std::vector<std::vector<Order>> reads;  // in which each node reads its ordered inputs, by position in the segment
+  std::vector<Conversion> conversions;    // each once, however many readers it has
 
   std::size_t transposes() const;
 };

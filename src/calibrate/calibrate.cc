@@ -101,8 +101,8 @@ class Collector {
   }
   void see(ValueId id, const Tensor& tensor) {
     if (tensor.dtype() != DType::kF32) return;
-    const xnnpack::TappedValue value{id, {tensor.sizes().begin(), tensor.sizes().end()},
-                                     row_major(tensor.sizes().size())};
+    const xnnpack::TappedValue value{
+        id, {tensor.sizes().begin(), tensor.sizes().end()}, row_major(tensor.sizes().size())};
     see(tensor.data<float>(), {&value, 1});
   }
 
@@ -262,9 +262,10 @@ class Ledger {
       if (inputs[i].dtype() != DType::kF32) continue;
       const Moments moments = measure(inputs[i].data<float>());
       if (moments.nans + moments.infinities == 0) continue;
-      return Error(ErrorKind::kBadInput,
-                   fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it",
-                               handed_out_, i, graph_[graph_.inputs()[i]].name, moments.nans, moments.infinities));
+      return Error(
+          ErrorKind::kBadInput,
+          fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it",
+                      handed_out_, i, graph_[graph_.inputs()[i]].name, moments.nans, moments.infinities));
     }
     return std::nullopt;
   }
@@ -297,9 +298,10 @@ void warn_of_odd_values(const Graph& graph, const Statistics& statistics, Diagno
     if (found == statistics.values.end()) continue;
     const Moments& moments = found->second.moments;
     if (moments.nans + moments.infinities > 0) {
-      diagnostics.warn("not-finite", value.name,
-                       fmt::format("{} NaN and {} infinite numbers among {}; ranges are those of the others",
-                                   moments.nans, moments.infinities, moments.count + moments.nans + moments.infinities));
+      diagnostics.warn(
+          "not-finite", value.name,
+          fmt::format("{} NaN and {} infinite numbers among {}; ranges are those of the others", moments.nans,
+                      moments.infinities, moments.count + moments.nans + moments.infinities));
     }
   }
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "formats/pte.h"
-
 #include "stats/stats_file.h"
 
 namespace isthmus {
@@ -12,7 +11,7 @@ namespace isthmus {
 Expected<OpenFile> open_file(const std::string& path) {
   Blob bytes = TRY(map_file(path));
   const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
-  const FileKind kind = is_program              ? FileKind::kProgram
+  const FileKind kind = is_program             ? FileKind::kProgram
                         : is_stats_file(bytes) ? FileKind::kStatistics
                                                : FileKind::kArchive;
   return OpenFile{path, std::move(bytes), kind};

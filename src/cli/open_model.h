@@ -13,7 +13,7 @@
 namespace isthmus {
 
 enum class FileKind : std::uint8_t {
-  kArchive,  // of torch.export (.pt2)
+  kArchive,     // of torch.export (.pt2)
   kProgram,     // of the ExecuTorch runtime (.pte)
   kStatistics,  // of `isthmus calibrate` (.stats)
 };

@@ -34,7 +34,8 @@ class Request {
       const TensorType& type = graph_.type(graph_.inputs()[i]);
       if (type.rank() == 0) continue;
       is_found = true;
-      TRY(within(fix(type.shape[0], batch), [&] { return described(i, fmt::format("--batch {} was asked for", batch)); }));
+      TRY(within(fix(type.shape[0], batch),
+                 [&] { return described(i, fmt::format("--batch {} was asked for", batch)); }));
     }
     if (!is_found) return bad_input("no input has a batch");
     return {};

@@ -16,8 +16,8 @@ namespace isthmus {
 // What the user asks for; the bounds in the file decide the rest.
 struct ShapeRequest {
   std::map<std::string, std::vector<std::int64_t>> inputs;  // by name of an input, or input_0, input_1, ...
-  std::optional<std::int64_t> batch;                         // the first size of every input
-  std::optional<std::int64_t> most_batch;                    // its upper bound
+  std::optional<std::int64_t> batch;                        // the first size of every input
+  std::optional<std::int64_t> most_batch;                   // its upper bound
 };
 
 // Errors name the input and both shapes. A size without an upper bound is fixed to the example's, with a warning.

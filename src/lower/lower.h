@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/partitioning.h"
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "ir/graph.h"
-#include "backends/partitioning.h"
 
 namespace isthmus {
 

@@ -61,7 +61,8 @@ void add_file(CompileSummary& summary, const std::string& path, const Prepared& 
     file.device_nodes += delegate.device_nodes;
     for (const Conversion& conversion : delegate.conversions) {
       if (!conversion.moves_data) continue;
-      file.transposes.push_back({prepared.graph[conversion.value].name, fmt::format("{}", fmt::join(conversion.from, "")),
+      file.transposes.push_back({prepared.graph[conversion.value].name,
+                                 fmt::format("{}", fmt::join(conversion.from, "")),
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
   }
@@ -92,7 +93,8 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     }
   }
   if (is_verbose) {
-    for (const StageTime& time : summary.times) out += fmt::format("  {:>10.3f} ms  {}\n", time.seconds * 1e3, time.stage);
+    for (const StageTime& time : summary.times)
+      out += fmt::format("  {:>10.3f} ms  {}\n", time.seconds * 1e3, time.stage);
   }
   return out;
 }

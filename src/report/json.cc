@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "ops/table.h"
-#include "report/compile.h"
 #include "report/bench.h"
+#include "report/compile.h"
 #include "report/inspect.h"
 #include "report/op_table.h"
 #include "report/program.h"

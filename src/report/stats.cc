@@ -11,8 +11,8 @@ namespace isthmus {
 
 std::string to_text(const CalibrateSummary& summary) {
   const Statistics& statistics = *summary.statistics;
-  return fmt::format("{} for {}: {} values over {} samples in {:.2f} s ({:.1f} samples a second)\n  {}\n", summary.model,
-                     summary.target, statistics.values.size(), statistics.samples, summary.seconds,
+  return fmt::format("{} for {}: {} values over {} samples in {:.2f} s ({:.1f} samples a second)\n  {}\n",
+                     summary.model, summary.target, statistics.values.size(), statistics.samples, summary.seconds,
                      static_cast<double>(statistics.samples) / std::max(summary.seconds, 1e-9), summary.output);
 }
 

@@ -1,8 +1,8 @@
 // Computes what is known before the model runs.
 #include <algorithm>
 
-#include "simplify/rewrites.h"
 #include "exec/interpreter.h"
+#include "simplify/rewrites.h"
 
 namespace isthmus {
 namespace {

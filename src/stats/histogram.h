@@ -18,7 +18,7 @@ class HalfHistogram {
 
   bool is_empty() const { return counts_.empty(); }
   int exponent() const { return exponent_; }
-  double width() const;  // of a bin
+  double width() const;                                              // of a bin
   std::span<const std::uint64_t> counts() const { return counts_; }  // empty, or kBins of them
 
   // Makes room for magnitudes up to this one, which is finite and not negative.

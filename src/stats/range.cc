@@ -15,8 +15,8 @@ struct Row {
   std::string_view name;
 };
 constexpr std::array kRows{
-    Row{Estimator::kMinMax, "minmax"},      Row{Estimator::kPercentile, "percentile"},
-    Row{Estimator::kMse, "mse"},            Row{Estimator::kMovingAverage, "moving-average"},
+    Row{Estimator::kMinMax, "minmax"},   Row{Estimator::kPercentile, "percentile"},
+    Row{Estimator::kMse, "mse"},         Row{Estimator::kMovingAverage, "moving-average"},
     Row{Estimator::kEntropy, "entropy"},
 };
 
@@ -39,8 +39,8 @@ std::vector<Mass> masses_of(const Histogram& histogram) {
   return masses;
 }
 
-// What numbers lose by rounding to the levels of a range, and by being clipped to it. Sums over the masses up to each of
-// them make the loss of any range a matter of two searches.
+// What numbers lose by rounding to the levels of a range, and by being clipped to it. Sums over the masses up to each
+// of them make the loss of any range a matter of two searches.
 class SquareError {
  public:
   SquareError(const std::vector<Mass>& masses, int levels) : masses_(masses), levels_(levels) {
@@ -55,8 +55,10 @@ class SquareError {
   double operator()(Range range) const {
     const double step = (range.max - range.min) / (levels_ - 1);
     if (step <= 0) return std::numeric_limits<double>::infinity();
-    const auto below = static_cast<std::size_t>(std::ranges::lower_bound(masses_, range.min, {}, &Mass::at) - masses_.begin());
-    const auto above = static_cast<std::size_t>(std::ranges::upper_bound(masses_, range.max, {}, &Mass::at) - masses_.begin());
+    const auto below =
+        static_cast<std::size_t>(std::ranges::lower_bound(masses_, range.min, {}, &Mass::at) - masses_.begin());
+    const auto above =
+        static_cast<std::size_t>(std::ranges::upper_bound(masses_, range.max, {}, &Mass::at) - masses_.begin());
     // A bin much narrower than a step may lie on a level or between two: on average it loses what any number loses.
     const double inside = sums_[above].weight - sums_[below].weight;
     return inside * step * step / 12 + clipped(sums_.front(), sums_[below], range.min) +
@@ -118,8 +120,8 @@ double divergence(const std::vector<Mass>& masses, Range range, int levels) {
   const double step = (range.max - range.min) / (levels - 1);
   if (step <= 0) return std::numeric_limits<double>::infinity();
   struct Level {
-    double inside = 0;   // mass of the bins that lie in the range
-    double bins = 0;     // how many have any
+    double inside = 0;  // mass of the bins that lie in the range
+    double bins = 0;    // how many have any
   };
   std::vector<Level> by_level(static_cast<std::size_t>(levels));
   const auto level_of = [&](double at) {

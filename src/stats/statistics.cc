@@ -49,8 +49,8 @@ void ValueStatistics::merge(const ValueStatistics& other) {
 
 Expected<void> Statistics::merge(const Statistics& other) {
   if (key != other.key) {
-    return bad_input(fmt::format("statistics of two models, or of two versions of one: keys {:016x} and {:016x}", key,
-                                 other.key));
+    return bad_input(
+        fmt::format("statistics of two models, or of two versions of one: keys {:016x} and {:016x}", key, other.key));
   }
   for (const auto& [name, theirs] : other.values) {
     const auto ours = values.find(name);

@@ -52,7 +52,7 @@ struct ValueStatistics {
 };
 
 struct Statistics {
-  std::uint64_t key = 0;      // of the graph that they belong to
+  std::uint64_t key = 0;  // of the graph that they belong to
   std::uint64_t samples = 0;
   std::map<std::string, ValueStatistics> values;  // by name of the value
 

@@ -67,9 +67,9 @@ TEST(CalibrateModels, SeeWhatTheInterpreterComputes) {
       const Moments& wanted = expected.at(name);
       const double range = std::max(1e-6, static_cast<double>(wanted.max) - static_cast<double>(wanted.min));
       EXPECT_EQ(value.moments.count, wanted.count);
-      for (const double gap : {static_cast<double>(value.moments.min - wanted.min),
-                               static_cast<double>(value.moments.max - wanted.max),
-                               value.moments.mean() - wanted.mean()}) {
+      for (const double gap :
+           {static_cast<double>(value.moments.min - wanted.min), static_cast<double>(value.moments.max - wanted.max),
+            value.moments.mean() - wanted.mean()}) {
         worst = std::max(worst, std::abs(gap) / range);
       }
     }

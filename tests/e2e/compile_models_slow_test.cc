@@ -1,4 +1,5 @@
-// Whole models as float programs against the outputs that PyTorch recorded, for every batch that they were exported for.
+// Whole models as float programs against the outputs that PyTorch recorded, for every batch that they were exported
+// for.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // From a bundled model to a program file and back: what PyTorch computed comes out again.
-#include <gtest/gtest.h>
-
 #include "support/compile.h"
+
+#include <gtest/gtest.h>
 
 namespace isthmus {
 namespace {

@@ -1,7 +1,7 @@
 // Text in, text out: each .ir file below this folder is a test.
 //
-// A file holds comments, a line "run STAGE [TARGET]", a graph, a line "----" and what comes out: the graph after the stage, or
-// "error: ...". UPDATE_GOLDEN=1 rewrites the expectations; the difference is to be reviewed.
+// A file holds comments, a line "run STAGE [TARGET]", a graph, a line "----" and what comes out: the graph after the
+// stage, or "error: ...". UPDATE_GOLDEN=1 rewrites the expectations; the difference is to be reviewed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -29,8 +29,8 @@ void CommandLine::SetUp() {
 void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
 
 Finished CommandLine::isthmus(const std::string& arguments) const {
-  const std::string command = fmt::format("{} {} >{} 2>{}", ISTHMUS_BINARY, arguments, (folder_ / "out").string(),
-                                          (folder_ / "err").string());
+  const std::string command =
+      fmt::format("{} {} >{} 2>{}", ISTHMUS_BINARY, arguments, (folder_ / "out").string(), (folder_ / "err").string());
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
 }

@@ -67,16 +67,16 @@ ValueId RandomModel::grow(ValueId value) {
       return take(emitter_.emit(Op::kReshape, ShapeAttrs{wider}, {value}));
     }
     case 3:
-      return take(emitter_.emit(Op::kSlice, SliceAttrs{axis, Dim(size.value() > 1 && pick(2) == 0 ? 1 : 0), size, 1},
-                                {value}));
+      return take(
+          emitter_.emit(Op::kSlice, SliceAttrs{axis, Dim(size.value() > 1 && pick(2) == 0 ? 1 : 0), size, 1}, {value}));
     case 4:
       return take(
           emitter_.emit(Op::kCat, AxisAttrs{axis}, pick(3) == 0 ? std::vector{value} : std::vector{value, value}));
     case 5:
       return take(emitter_.emit(Op::kFlip, AxesAttrs{{axis}}, {value}));
     case 6:
-      return take(emitter_.emit(Op::kClamp, ClampAttrs{-static_cast<double>(pick(3)), static_cast<double>(pick(2))},
-                                {value}));
+      return take(
+          emitter_.emit(Op::kClamp, ClampAttrs{-static_cast<double>(pick(3)), static_cast<double>(pick(2))}, {value}));
     case 7:
       return take(emitter_.unary(Op::kSigmoid, value));
     case 8:
@@ -91,8 +91,7 @@ ValueId RandomModel::grow(ValueId value) {
     }
     case 12: {
       if (rank < 2) return value;
-      const ValueId product =
-          take(emitter_.emit(Op::kMatmul, NoAttrs{}, {value, constant({shape.back().value(), 4})}));
+      const ValueId product = take(emitter_.emit(Op::kMatmul, NoAttrs{}, {value, constant({shape.back().value(), 4})}));
       return take(emitter_.binary(Op::kAdd, product, constant({4})));
     }
     case 13:

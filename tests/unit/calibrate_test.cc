@@ -100,7 +100,8 @@ void expect_as_interpreted(const Prepared& model, const std::vector<std::vector<
       }
       ChannelStatistics wanted;
       for (const Tensor& tensor : tensors) {
-        wanted.merge(measure_channels(tensor.data<float>(), outer, static_cast<std::size_t>(sizes[axis]), inner).channels);
+        wanted.merge(
+            measure_channels(tensor.data<float>(), outer, static_cast<std::size_t>(sizes[axis]), inner).channels);
       }
       ASSERT_EQ(channels.min.size(), wanted.min.size()) << value.name;
       EXPECT_EQ(channels.count, wanted.count);

@@ -28,7 +28,9 @@ std::vector<Shape> shapes() {
       {"uniform", [](std::mt19937& random) { return std::uniform_real_distribution<float>(-3, 5)(random); }},
       {"one-sided", [](std::mt19937& random) { return std::max(0.0F, std::normal_distribution<float>(0, 1)(random)); }},
       {"heavy-tailed", [](std::mt19937& random) { return std::student_t_distribution<float>(2)(random); }},
-      {"spiky", [](std::mt19937& random) { return random() % 50 == 0 ? 100.0F : random() % 2 == 0 ? 0.5F : 0.0F; }},
+      {"spiky", [](std::mt19937& random) { return random() % 50 == 0  ? 100.0F
+                                                  : random() % 2 == 0 ? 0.5F
+                                                                      : 0.0F; }},
       {"tiny", [](std::mt19937& random) { return std::normal_distribution<float>(0, 1e-30F)(random); }},
   };
 }
@@ -101,8 +103,9 @@ TEST(Histogram, SixteenShardsMergeToOnePassInAnyOrder) {
 
 TEST(Histogram, ExtremesOfFloatFit) {
   Histogram histogram;
-  const std::vector<float> numbers{std::numeric_limits<float>::denorm_min(), -std::numeric_limits<float>::min(), 0.0F,
-                                   -0.0F, std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest()};
+  const std::vector<float> numbers{
+      std::numeric_limits<float>::denorm_min(), -std::numeric_limits<float>::min(),  0.0F, -0.0F,
+      std::numeric_limits<float>::max(),        std::numeric_limits<float>::lowest()};
   for (const float number : numbers) add(histogram, {&number, 1});
   EXPECT_EQ(histogram.count(), numbers.size());
   EXPECT_EQ(histogram.zeros, 2u);

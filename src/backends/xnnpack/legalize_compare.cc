@@ -110,8 +110,7 @@ Replacement where_by_parts(const Site& site) {
   Formula formula(site.emitter);
   const auto choice = as_number(formula, site.graph(), site.emitter, site.inputs[0]);
   if (!choice) return unchanged();
-  return replaced_by(
-      formula.result(chosen(site, formula, 1, *choice) + chosen(site, formula, 2, 1.0 - *choice)));
+  return replaced_by(formula.result(chosen(site, formula, 1, *choice) + chosen(site, formula, 2, 1.0 - *choice)));
 }
 
 }  // namespace isthmus::xnnpack

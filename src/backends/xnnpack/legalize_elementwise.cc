@@ -32,7 +32,8 @@ Term error_function(Term x) {
 Term arctangent_up_to_one(Term z) {
   const Term u = square(z);
   Term sum = u * 0.0028662257 + -0.0161657367;
-  for (const double next : {0.0429096138, -0.0752896400, 0.1065626393, -0.1420889944, 0.1999355085, -0.3333314528, 1.0}) {
+  for (const double next :
+       {0.0429096138, -0.0752896400, 0.1065626393, -0.1420889944, 0.1999355085, -0.3333314528, 1.0}) {
     sum = sum * u + next;
   }
   return z * sum;
@@ -209,7 +210,8 @@ Replacement elu_by_exp(const Site& site) {
 Replacement clamp_to_one_number(const Site& site) {
   if (!is_float(site) || site.node.op != Op::kClamp) return unchanged();
   const auto& attrs = site.attrs<ClampAttrs>();
-  if (!(static_cast<float>(attrs.min) >= static_cast<float>(attrs.max)) || !std::isfinite(attrs.max)) return unchanged();
+  if (!(static_cast<float>(attrs.min) >= static_cast<float>(attrs.max)) || !std::isfinite(attrs.max))
+    return unchanged();
   Formula formula(site.emitter);
   return replaced_by(formula.result(floor(clamp(formula.of(site.inputs[0]), 0, 0.5)) + attrs.max));
 }

@@ -72,8 +72,7 @@ Replacement attention_to_products(const Site& site) {
 
 Replacement linear_to_matmul(const Site& site) {
   if (!is_float(site) || site.node.op != Op::kLinear) return unchanged();
-  const bool is_constant =
-      site.constant(1) != nullptr && (site.inputs.size() < 3 || site.constant(2) != nullptr);
+  const bool is_constant = site.constant(1) != nullptr && (site.inputs.size() < 3 || site.constant(2) != nullptr);
   if (is_constant) return unchanged();
   Emitter& emitter = site.emitter;
   if (emitter.rank(site.inputs[0]) < 2) return unchanged();

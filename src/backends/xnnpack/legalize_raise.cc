@@ -16,9 +16,7 @@ bool is_elementwise(const Graph& graph, const Node& node) {
   return form != forms.end() && form->order(graph, node).rule == OrderRule::kSame;
 }
 
-bool is_movement(const Node* node) {
-  return node != nullptr && (node->op == Op::kReshape || node->op == Op::kPermute);
-}
+bool is_movement(const Node* node) { return node != nullptr && (node->op == Op::kReshape || node->op == Op::kPermute); }
 
 // Where a reshape only drops one axis of size one: that axis.
 std::optional<std::size_t> dropped_axis(const Shape& from, const Shape& to) {
@@ -96,7 +94,8 @@ Replacement fold_into_linear(const Site& site) {
     if (site.inputs.size() > 2) operands.push_back(site.inputs[2]);
     return replaced_by(site.emitter.emit(Op::kLinear, NoAttrs{}, std::move(operands)));
   }
-  const auto bias = site.inputs.size() > 2 ? numbers_of(site.constant(2)) : std::vector<double>(static_cast<std::size_t>(sizes[0]), 0);
+  const auto bias = site.inputs.size() > 2 ? numbers_of(site.constant(2))
+                                           : std::vector<double>(static_cast<std::size_t>(sizes[0]), 0);
   if (!bias) return unchanged();
   std::vector<double> sums = *bias;
   for (std::size_t i = 0; i < folded.size(); ++i) sums[i / inputs] += folded[i] * (*numbers)[i % inputs];

@@ -73,7 +73,7 @@ std::uint32_t Lowering::add_constant_input(ValueId id, const Order& order) {
   external_inputs_.push_back(value);
   const std::vector<std::uint32_t>& sizes = result_.graph.values[value].dims;
   result_.inputs.push_back({std::nullopt, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
-                             stored_bytes(*graph_.constant(id)->data, order)});
+                            stored_bytes(*graph_.constant(id)->data, order)});
   return value;
 }
 

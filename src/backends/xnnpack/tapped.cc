@@ -106,7 +106,8 @@ Expected<void> TappedSegment::Live::add_steps(const std::map<std::string, Blob>&
     }
   }
   for (const auto& [id, value] : made.ids) {
-    if (made.graph.values[value].data != 0 || layout.orders[id.index].size() != made.graph.values[value].dims.size()) continue;
+    if (made.graph.values[value].data != 0 || layout.orders[id.index].size() != made.graph.values[value].dims.size())
+      continue;
     shown[storage[value]].values.push_back({id, {}, layout.orders[id.index]});
   }
   for (std::uint32_t i = 0; i < made.graph.values.size(); ++i) {
