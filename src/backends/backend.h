@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/integers.h"
 #include "backends/layout.h"
 #include "base/bytes.h"
 #include "base/expected.h"
@@ -41,6 +42,9 @@ struct BackendDesc {
 
   // What each composite becomes.
   std::span<const Rewrite> legalize;
+
+  // What it demands of nodes that compute with codes.
+  IntegerRules integers;
 
   // Why a node cannot run on the device, decided on the form that it would have there; nothing where it can.
   std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);

@@ -125,7 +125,11 @@ Expected<Tensor> quantize_as(const KernelContext& context) {
   return result;
 }
 
+// The parameters of such nodes stand in their types, which only the integer kernels see.
+Expected<Tensor> need_types(const KernelContext&) { return bad_input("its parameters stand in types"); }
+
 Expected<Tensor> quantize(const KernelContext& context) {
+  if (context.inputs.size() == 1) return need_types(context);
   const bool is_wide = context.inputs[0].dtype() == DType::kF64 ||
                        (context.as<QuantizeAttrs>().axis >= 0 && context.inputs[1].dtype() == DType::kF64);
   return is_wide ? quantize_as<double>(context) : quantize_as<float>(context);
@@ -150,6 +154,7 @@ Expected<Tensor> dequantize_as(const KernelContext& context) {
 }
 
 Expected<Tensor> dequantize(const KernelContext& context) {
+  if (context.inputs.size() == 1) return need_types(context);
   const bool is_wide = context.dtype == DType::kF64 ||
                        (context.as<DequantizeAttrs>().axis >= 0 && context.inputs[1].dtype() == DType::kF64);
   return is_wide ? dequantize_as<double>(context) : dequantize_as<float>(context);
@@ -161,6 +166,7 @@ constexpr KernelDef kTypeKernels[] = {
     {Op::kArange, arange},
     {Op::kQuantize, quantize},
     {Op::kDequantize, dequantize},
+    {Op::kRescale, need_types},
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ NodeId Graph::add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vec
   for (Result& result : results) {
     outputs.push_back(add_value(std::move(result.name), std::move(result.type), ValueKind::kResult, id.index));
   }
-  nodes_.push_back({op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin)});
+  nodes_.push_back({op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin), false});
   return id;
 }
 

@@ -53,6 +53,7 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Origin origin;
+  bool in_float = false;  // a step of something that loses too much in integers: it is not quantized
 };
 
 enum class OutputKind : std::uint8_t {
@@ -82,8 +83,11 @@ class Graph {
   ValueId add_constant(std::string name, TensorType type, Constant constant);
   ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
   NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
+  void keep_in_float(NodeId id) { nodes_[id.index].in_float = true; }
   void add_output(Output output);
   void rename(ValueId id, std::string name);
+  // What the codes of a value mean; its element type is an integer.
+  void set_quant(ValueId id, Quant quant) { values_[id.index].type.quant = std::move(quant); }
   // `stem`, or `stem` with the smallest number that makes it a new name.
   std::string unused_name(std::string_view stem) const;
 

@@ -110,6 +110,9 @@ class Parser {
     }
     if (!has_header_) return bad_input("the text does not begin with 'graph'");
     if (!has_return_) return bad_input(fmt::format("line {}: expected a 'return' at the end", number));
+    if (!unresolved_.empty()) {
+      return bad_input(fmt::format("line {}: the parameters @{} are not given", number, unresolved_.begin()->first));
+    }
     return std::move(graph_);
   }
 
@@ -119,8 +122,11 @@ class Parser {
     if (!has_header_) {
       TRY(cursor.want("graph"));
       has_header_ = true;
+    } else if (has_quants_) {
+      TRY(quant(cursor));
     } else if (has_return_) {
-      return bad_input("nothing may follow 'return'");
+      if (!cursor.take("quant")) return bad_input("nothing but 'quant' may follow 'return'");
+      has_quants_ = true;
     } else if (cursor.take("symbol ")) {
       TRY(symbol(cursor));
     } else if (cursor.take("input ")) {
@@ -182,10 +188,58 @@ class Parser {
     return result;
   }
 
+  // The name of parameters behind a type; they are given at the end.
+  static Expected<std::string> label(Cursor& cursor) {
+    if (!cursor.take("@")) return std::string();
+    return cursor.word();
+  }
+  void resolve_later(const std::string& quant_label, ValueId id) {
+    if (!quant_label.empty()) unresolved_.emplace(quant_label, id);
+  }
+  Expected<void> quant(Cursor& cursor) {
+    const std::string name = TRY(label(cursor));
+    if (!unresolved_.contains(name)) return bad_input(fmt::format("no value has the parameters '{}'", name));
+    const std::string dtype = TRY(cursor.word());
+    Quant result;
+    if (cursor.take("axis=")) {
+      const std::int64_t axis = TRY(cursor.integer());
+      if (axis < 0 || axis > 64) return bad_input(fmt::format("there is no axis {}", axis));
+      result.axis = static_cast<std::int32_t>(axis);
+    }
+    TRY(cursor.want("scale="));
+    const bool is_list = cursor.take("[");
+    if (is_list != (result.axis >= 0)) return bad_input("a list of scales belongs to an axis");
+    do {
+      double scale = 0;
+      TRY(attr(cursor, scale));
+      result.scales.push_back(static_cast<float>(scale));
+    } while (is_list && cursor.take(","));
+    if (is_list) TRY(cursor.want("]"));
+    if (cursor.take("zp=")) {
+      const std::int64_t zero_point = TRY(cursor.integer());
+      if (zero_point != static_cast<std::int32_t>(zero_point)) {
+        return bad_input(fmt::format("{} is no zero point", zero_point));
+      }
+      result.zero_point = static_cast<std::int32_t>(zero_point);
+    }
+    const auto [first, last] = unresolved_.equal_range(name);
+    for (auto it = first; it != last; ++it) {
+      if (name_of(graph_.type(it->second).dtype) != dtype) {
+        return bad_input(fmt::format("%{} is not {}", graph_[it->second].name, dtype));
+      }
+      graph_.set_quant(it->second, result);
+    }
+    unresolved_.erase(first, last);
+    if (cursor.take("{")) TRY(cursor.until("}"));
+    return {};
+  }
+
   Expected<void> input(Cursor& cursor) {
     std::string name = TRY(new_name(cursor));
     TRY(cursor.want(":"));
-    graph_.add_input(std::move(name), TRY(type(cursor)));
+    TensorType input_type = TRY(type(cursor));
+    const std::string quant_label = TRY(label(cursor));
+    resolve_later(quant_label, graph_.add_input(std::move(name), std::move(input_type)));
     return {};
   }
 
@@ -193,6 +247,7 @@ class Parser {
     std::string name = TRY(new_name(cursor));
     TRY(cursor.want(":"));
     TensorType constant_type = TRY(type(cursor));
+    const std::string quant_label = TRY(label(cursor));
     std::vector<std::int64_t> sizes;
     for (const Dim dim : constant_type.shape) {
       if (!dim.is_fixed()) return bad_input("the shape of a constant is fixed");
@@ -219,7 +274,7 @@ class Parser {
       result.data = TRY(tensor_from_inline(constant_type.dtype, std::move(sizes), elements));
     }
     if (cursor.peek() == '"') result.fqn = TRY(cursor.string());
-    graph_.add_constant(std::move(name), std::move(constant_type), std::move(result));
+    resolve_later(quant_label, graph_.add_constant(std::move(name), std::move(constant_type), std::move(result)));
     return {};
   }
 
@@ -351,7 +406,7 @@ class Parser {
   // name=value pairs up to the ':' of the result's type.
   template <class Fields>
   Expected<void> fields(Cursor& cursor, Fields& attrs) {
-    while (!cursor.at_end() && cursor.peek() != ':') {
+    while (!cursor.at_end() && cursor.peek() != ':' && cursor.peek() != '!') {
       const std::string name = TRY(cursor.word());
       TRY(cursor.want("="));
       bool is_known = false;
@@ -394,17 +449,23 @@ class Parser {
       TRY(plain(cursor, inputs));
     }
     TRY(std::visit([&](auto& alternative) { return fields(cursor, alternative); }, attrs));
+    const bool in_float = cursor.take("!float");
+    std::vector<std::string> labels;
     if (!outputs.empty()) TRY(cursor.want(":"));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i > 0) TRY(cursor.want(","));
       outputs[i].type = TRY(type(cursor));
+      labels.push_back(TRY(label(cursor)));
     }
     Origin origin;
     if (cursor.take("# ")) {
       origin = TRY(origin_from_text(cursor.rest()));
       cursor.drop_rest();
     }
-    graph_.add_node(*op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin));
+    const NodeId made =
+        graph_.add_node(*op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin));
+    if (in_float) graph_.keep_in_float(made);
+    for (std::size_t i = 0; i < labels.size(); ++i) resolve_later(labels[i], graph_[made].outputs[i]);
     return {};
   }
 
@@ -437,6 +498,8 @@ class Parser {
   Graph graph_;
   bool has_header_ = false;
   bool has_return_ = false;
+  bool has_quants_ = false;
+  std::multimap<std::string, ValueId> unresolved_;  // values whose parameters are given at the end, by their label
 };
 
 }  // namespace

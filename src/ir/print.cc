@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/untrusted_text.h"
 #include "ir/literals.h"
@@ -25,6 +26,7 @@ class Printer {
     }
     for (const Node& node : graph_.nodes()) print_node(node);
     print_outputs();
+    print_quants();
     return std::move(out_);
   }
 
@@ -77,7 +79,41 @@ class Printer {
       }
     }
   }
-  std::string type(ValueId id) const { return type_text(graph_, graph_.type(id)); }
+  // Parameters are written once, behind the graph; a type names them.
+  std::string type(ValueId id) {
+    const TensorType& type = graph_.type(id);
+    std::string text = type_text(graph_, type);
+    if (!type.quant) return text;
+    const auto key = std::pair(type.quant->scale(), type.quant->zero_point);
+    const auto [first, last] = by_scale_.equal_range(key);
+    auto found = std::find_if(first, last, [&](const auto& entry) {
+      const Parameters& row = quants_[entry.second];
+      return row.dtype == type.dtype && *row.quant == *type.quant;
+    });
+    if (found == last) {
+      found = by_scale_.emplace(key, quants_.size());
+      quants_.push_back({type.dtype, &*type.quant, {}});
+    }
+    quants_[found->second].members += " " + name(id);
+    return fmt::format("{} @q{}", text, found->second);
+  }
+
+  void print_quants() {
+    if (quants_.empty()) return;
+    out_ += "quant\n";
+    for (std::size_t i = 0; i < quants_.size(); ++i) {
+      const Quant& quant = *quants_[i].quant;
+      append("  @q{} {}", i, name_of(quants_[i].dtype));
+      if (quant.axis >= 0) append(" axis={}", quant.axis);
+      out_ += quant.axis >= 0 ? " scale=[" : " scale=";
+      for (std::size_t k = 0; k < quant.scales.size(); ++k) {
+        append("{}{}", k == 0 ? "" : ",", float_text(quant.scales[k]));
+      }
+      if (quant.axis >= 0) out_ += ']';
+      if (quant.zero_point != 0) append(" zp={}", quant.zero_point);
+      append(" {{{}}}\n", quants_[i].members.substr(1));
+    }
+  }
 
   void print_symbol(const Symbol& symbol) {
     const auto number = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : std::string(); };
@@ -105,6 +141,7 @@ class Printer {
     if (!node.outputs.empty()) out_ += " = ";
     append("{}(", name_of(node.op));
     std::visit([&](const auto& attrs) { print_arguments(node, attrs); }, node.attrs);
+    if (node.in_float) out_ += " !float";
     for (const ValueId output : node.outputs)
       append("{}{}", output == node.outputs.front() ? " : " : ", ", type(output));
     if (!options_.notes.empty()) out_ += options_.notes[static_cast<std::size_t>(&node - graph_.nodes().data())];
@@ -172,9 +209,17 @@ class Printer {
     out_ += '\n';
   }
 
+  struct Parameters {
+    DType dtype;
+    const Quant* quant;
+    std::string members;
+  };
+
   const Graph& graph_;
   TextOptions options_;
   std::vector<std::size_t> numbers_;  // of the values, where they are printed without names
+  std::vector<Parameters> quants_;
+  std::multimap<std::pair<float, std::int32_t>, std::size_t> by_scale_;  // of quants_
   std::string out_;
 };
 

@@ -35,6 +35,7 @@ void Rewriter::copy(const Node& node) {
     results.push_back({graph_.unused_name(source_[output].name), source_[output].type});
   }
   const NodeId id = graph_.add_node(node.op, node.attrs, map(node.inputs), std::move(results), node.origin);
+  if (node.in_float) graph_.keep_in_float(id);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) map_[node.outputs[i].index] = graph_[id].outputs[i];
 }
 
@@ -76,6 +77,7 @@ Graph without_dead_code(const Graph& graph) {
     std::vector<Result> results;
     for (const ValueId output : node.outputs) results.push_back({graph[output].name, graph[output].type});
     const NodeId id = result.add_node(node.op, node.attrs, std::move(inputs), std::move(results), node.origin);
+    if (node.in_float) result.keep_in_float(id);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) map[node.outputs[i].index] = result[id].outputs[i];
   }
   for (const Output& output : graph.outputs()) {

@@ -1,6 +1,8 @@
-// The type of a value: element type and shape.
+// The type of a value: element type and shape, and what its codes mean where it is quantized.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/dtype.h"
@@ -10,9 +12,20 @@ namespace isthmus {
 
 using Shape = std::vector<Dim>;
 
+// How codes stand for real numbers: real = scale * (code - zero_point).
+struct Quant {
+  std::vector<float> scales;    // one, or one for each slice along the axis
+  std::int32_t zero_point = 0;  // 0 where there are several scales
+  std::int32_t axis = -1;       // -1: one scale for the tensor
+
+  float scale() const { return scales[0]; }
+  bool operator==(const Quant&) const = default;
+};
+
 struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;
+  std::optional<Quant> quant = {};  // of integers that stand for real numbers
 
   std::size_t rank() const { return shape.size(); }
   bool operator==(const TensorType&) const = default;

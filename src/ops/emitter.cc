@@ -67,9 +67,10 @@ std::optional<TensorView> scalar_view(Number value, DType dtype) {
 
 }  // namespace
 
-void Emitter::begin(Origin origin, std::string stem) {
+void Emitter::begin(Origin origin, std::string stem, bool in_float) {
   origin_ = std::move(origin);
   stem_ = std::move(stem);
+  in_float_ = in_float;
 }
 
 Expected<ValueId> Emitter::emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
@@ -88,6 +89,7 @@ Expected<ValueId> Emitter::emit(Op op, Attrs attrs, std::vector<ValueId> inputs)
   const std::string suffix = fmt::format(".{}", name_of(op));
   results.push_back({graph_.unused_name(stem_.ends_with(suffix) ? stem_ : stem_ + suffix), std::move(type)});
   const NodeId node = graph_.add_node(op, std::move(attrs), std::move(inputs), std::move(results), origin_);
+  if (in_float_) graph_.keep_in_float(node);
   return graph_[node].outputs[0];
 }
 

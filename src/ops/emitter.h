@@ -16,8 +16,8 @@ class Emitter {
  public:
   explicit Emitter(Graph& graph) : graph_(graph) {}
 
-  // Nodes emitted from here on come from this place and are named after this value.
-  void begin(Origin origin, std::string stem);
+  // Nodes emitted from here on come from this place and are named after this value; `in_float` as Node has it.
+  void begin(Origin origin, std::string stem, bool in_float = false);
 
   Graph& graph() { return graph_; }
   Exprs& exprs() { return graph_.exprs(); }
@@ -53,6 +53,7 @@ class Emitter {
   Graph& graph_;
   Origin origin_;
   std::string stem_ = "v";
+  bool in_float_ = false;
 };
 
 // An axis counted from the end made one counted from the front; fails where there is none such.

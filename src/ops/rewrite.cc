@@ -32,7 +32,7 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite)
       continue;
     }
     const std::string& name = graph[node.outputs[0]].name;
-    emitter.begin(node.origin, name);
+    emitter.begin(node.origin, name, node.in_float || rewrite.steps == Steps::kFloat);
     const std::size_t first_new_value = rewriter.graph().values().size();
     const std::vector<ValueId> inputs = rewriter.map(node.inputs);
     const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers}));

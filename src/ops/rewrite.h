@@ -47,10 +47,17 @@ inline Replacement replaced_by(Expected<ValueId> value) {
 // Never called for foreign nodes.
 using Apply = Replacement (*)(const Site&);
 
+// In which precision the steps of what a rewrite makes are to be computed.
+enum class Steps : std::uint8_t {
+  kAny,    // as the node before: they lose no more in integers than it does
+  kFloat,  // in float
+};
+
 struct Rewrite {
   std::string_view name;
   std::string_view what;  // "batch_norm(conv(x)) -> conv(x) with new weights"
   Apply apply;
+  Steps steps = Steps::kAny;
 };
 
 // How often a rewrite ran and changed something, and how long it took in all.

@@ -45,10 +45,13 @@ Codes codes_of(DType dtype) {
   return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
 }
 
+// With one input the parameters stand in the types.
+bool has_parameters(const InferContext& context) { return context.inputs.size() > 1; }
+
 Expected<TensorType> infer_quantize(const InferContext& context) {
   const auto& attrs = context.as<QuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
-  TRY(check_parameters(context, attrs.axis));
+  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis));
   const TensorType result{attrs.dtype, context.inputs[0].shape};
   if (!is_integer(attrs.dtype)) {
     return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(attrs.dtype)));
@@ -66,10 +69,16 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
   }
-  TRY(check_parameters(context, attrs.axis));
+  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis));
   const TensorType result{attrs.dtype, context.inputs[0].shape};
   TRY(demand(Numbers::kFloats, result));
   return result;
+}
+
+// The same numbers in codes of other parameters.
+Expected<TensorType> infer_rescale(const InferContext& context) {
+  if (is_integer(context.inputs[0].dtype)) return context.inputs[0];
+  return bad_input(fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
 }
 
 struct Parameters {
@@ -169,7 +178,7 @@ Family quantize_family() {
       {.op = Op::kQuantize,
        .flow = QFlow::kComputes,
        .roles = {Role::kData, Role::kParameter, Role::kParameter},
-       .required = 3,
+       .required = 1,
        .infer = infer_quantize,
        .spellings =
            {
@@ -179,13 +188,14 @@ Family quantize_family() {
       {.op = Op::kDequantize,
        .flow = QFlow::kComputes,
        .roles = {Role::kData, Role::kParameter, Role::kParameter},
-       .required = 3,
+       .required = 1,
        .infer = infer_dequantize,
        .spellings =
            {
                {"quantized_decomposed.dequantize_per_tensor", read_dequantize},
                {"quantized_decomposed.dequantize_per_channel", read_dequantize_channels},
            }},
+      {.op = Op::kRescale, .flow = QFlow::kComputes, .roles = {Role::kData}, .infer = infer_rescale},
   };
   static const Spelling kCompounds[] = {
       {"aten.fake_quantize_per_tensor_affine", read_fake_quantize},

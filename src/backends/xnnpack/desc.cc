@@ -4,6 +4,31 @@
 #include "backends/xnnpack/forms.h"
 
 namespace isthmus::xnnpack {
+namespace {
+
+constexpr DType kStorage[] = {DType::kI8};
+
+constexpr SharingRow kSharing[] = {
+    {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
+    {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
+    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+};
+
+// What lies outside is only asserted by the library, or not even that.
+constexpr RatioLimit kRatios[] = {
+    {Op::kAdd, RatioOf::kEachInput, 0x1p-10, 0x1p8, false, "its multipliers have 21 bits"},
+    {Op::kSub, RatioOf::kEachInput, 0x1p-10, 0x1p8, false, "its multipliers have 21 bits"},
+    {Op::kMul, RatioOf::kProduct, 0x1p-16, 0x1p8, false, "its product is scaled by less than 256"},
+    {Op::kRescale, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
+    {Op::kLeakyRelu, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
+    {Op::kLeakyRelu, RatioOf::kSlopedInput, 0x1p-8, 0x1p7, true,
+     "its multiplier has 8 bits before and behind the point"},
+    {Op::kConv2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
+    {Op::kConvTranspose2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
+    {Op::kLinear, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
+};
+
+}  // namespace
 
 const BackendDesc& desc() {
   static const BackendDesc desc{
@@ -11,6 +36,18 @@ const BackendDesc& desc() {
       .what = "CPUs, through ExecuTorch's XNNPACK delegate",
       .ops = ops_with_forms,
       .legalize = legalizations(),
+      .integers =
+          {
+              .arithmetic = Arithmetic::kXnnpack,
+              .has_float = true,
+              .storage = kStorage,
+              .sharing = kSharing,
+              .ratios = kRatios,
+              .pins = {},
+              .has_rescale = true,
+              .refusal = refusal_in_codes,
+              .takes_bounds = takes_bounds,
+          },
       .refusal = refusal,
       .lower = lower,
   };

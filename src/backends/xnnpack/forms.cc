@@ -51,6 +51,19 @@ std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage) {
+  if (auto reason = refusal(graph, node)) return reason;
+  const std::string name(name_of(node.op));
+  if (storage != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(storage))};
+  if (!find_form(node.op)->in_codes) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
+  return std::nullopt;
+}
+
+bool takes_bounds(const Node& node) {
+  const FormRow* form = find_form(node.op);
+  return form != nullptr && form->has_bounds && form->in_codes;
+}
+
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
     return Reason{ReasonCode::kForeignOp, foreign->target};

@@ -24,6 +24,7 @@ struct FormRow {
   // Appends the delegate's node.
   void (*lower)(Lowering& lowering, const Node& node);
   bool has_bounds = false;  // a following clamp may become the node's bounds
+  bool in_codes = false;    // the node kind also takes 8-bit codes
 };
 
 // Null where the delegate has no node kind for the op.
@@ -34,6 +35,9 @@ std::vector<Op> ops_with_forms();
 
 // Why the delegate cannot hold the value; nothing where it can.
 std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
+// Why a float node could not run in the delegate on codes; nothing where it could.
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage);
+bool takes_bounds(const Node& node);
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);
 

@@ -84,9 +84,11 @@ std::optional<Reason> refuse_cat(const Graph&, const Node& node) {
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kPermute, permute_order, nullptr, permute}, {Op::kReshape, reshape_order, refuse_reshape, reshape},
-    {Op::kSlice, same_order, refuse_slice, slice},   {Op::kPad, same_order, refuse_pad, pad},
-    {Op::kCat, same_order, refuse_cat, cat},
+    {Op::kPermute, permute_order, nullptr, permute, false, true},
+    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, true},
+    {Op::kSlice, same_order, refuse_slice, slice, false, true},
+    {Op::kPad, same_order, refuse_pad, pad, false, true},
+    {Op::kCat, same_order, refuse_cat, cat, false, true},
 };
 
 }  // namespace

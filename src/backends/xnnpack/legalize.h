@@ -41,6 +41,7 @@ Replacement attention_to_products(const Site& site);
 Replacement linear_to_matmul(const Site& site);
 
 // Functions of one and two numbers.
+Replacement silu_by_sigmoid(const Site& site);
 Replacement unary_forms(const Site& site);
 Replacement binary_forms(const Site& site);
 Replacement power_forms(const Site& site);

@@ -85,7 +85,6 @@ constexpr UnaryRow kUnary[] = {
        return (small + 0x1.8p23 - 0x1.8p23) + (x - small);
      }},
     {Op::kTrunc, [](Term x, const Attrs&) { return truncated(x); }},
-    {Op::kSilu, [](Term x, const Attrs&) { return x * sigmoid(x); }},
     {Op::kHardsigmoid, [](Term x, const Attrs&) { return clamp(x * (1.0 / 6) + 0.5, 0, 1); }},
     {Op::kMish, [](Term x, const Attrs&) { return x * tanh(soft_plus(x)); }},
     {Op::kLogSigmoid, [](Term x, const Attrs&) { return -soft_plus(-x); }},
@@ -145,6 +144,13 @@ bool has_equal_shapes(const Site& site) {
 }
 
 }  // namespace
+
+Replacement silu_by_sigmoid(const Site& site) {
+  if (!is_float(site) || site.node.op != Op::kSilu) return unchanged();
+  Formula formula(site.emitter);
+  const Term x = formula.of(site.inputs[0]);
+  return replaced_by(formula.result(x * sigmoid(x)));
+}
 
 Replacement unary_forms(const Site& site) {
   if (!is_float(site) || site.inputs.empty() || site.graph().type(site.inputs[0]).dtype != DType::kF32) {

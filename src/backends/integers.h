@@ -1,0 +1,79 @@
+// What a device demands of nodes that compute with codes. Planner and proof read it, each for itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "base/reason.h"
+#include "exec/integer.h"
+#include "ir/graph.h"
+#include "ops/op_def.h"
+
+namespace isthmus {
+
+// Whether a node can change parameters between its data inputs and its result.
+enum class Sharing : std::uint8_t {
+  kFree,       // each has its own
+  kMustEqual,  // all have the same
+};
+
+// A row matches a trait or one op; the op's row wins. Without a row it is kFree.
+struct SharingRow {
+  std::variant<QFlow, Op> of;
+  Sharing sharing;
+  std::string_view because;  // "moves bytes and cannot rescale them"
+};
+
+// Which scales a limit compares with the result's.
+enum class RatioOf : std::uint8_t {
+  kEachInput,    // each data input's own
+  kSlopedInput,  // the same times the node's slope, without sign
+  kProduct,      // the product of those of all data inputs and weights, for each channel
+};
+
+// min <= ratio < max, or <= max.
+struct RatioLimit {
+  Op op;
+  RatioOf of;
+  double min;
+  double max;
+  bool includes_max;
+  std::string_view because;  // "XNNPACK's add shifts by at most ..."
+};
+
+// Parameters that a device or the user refuses to negotiate, for one side of an op.
+enum class Side : std::uint8_t { kInput, kResult };
+struct PinRow {
+  Op op;
+  Side side;
+  double min;
+  double max;
+  std::string_view because;
+};
+
+struct IntegerRules {
+  Arithmetic arithmetic = Arithmetic::kTosa;
+  // Nodes without an integer form run in float in the same delegate; else they stay on the host.
+  bool has_float = false;
+  std::span<const DType> storage;  // of activations: the default first
+  std::span<const SharingRow> sharing;
+  std::span<const RatioLimit> ratios;
+  std::span<const PinRow> pins;
+  bool has_rescale = false;  // so that a "must" may be met by a rescale on one edge
+  // Why the node, still in float, has no form whose data are codes of this type; nothing where it has one.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, DType storage) = nullptr;
+  // Whether a clamp that alone reads the node's result can be part of it.
+  bool (*takes_bounds)(const Node& node) = nullptr;
+};
+
+// The row that counts for an op, null where it is free.
+const SharingRow* sharing_of(const IntegerRules& rules, Op op);
+
+// Which inputs of a node are data that are quantized as activations are: indices, conditions, weights, biases and
+// parameters are not.
+bool is_data_input(Op op, std::size_t input);
+
+}  // namespace isthmus

@@ -1,0 +1,79 @@
+// Who shares parameters with whom, and which they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/diag.h"
+#include "base/reason.h"
+#include "ir/graph.h"
+#include "quantize/config.h"
+#include "stats/range.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+enum class Precision : std::uint8_t { kFloat, kCodes };
+
+// A node asks one of its inputs to have the parameters of its result.
+struct Tie {
+  NodeId node;
+  std::size_t input = 0;
+  auto operator<=>(const Tie&) const = default;
+};
+
+enum class CutCause : std::uint8_t {
+  kPrecision,  // other readers of the value, or of what is tied to it, would lose bits
+  kPins,       // parameters that nobody may change disagree
+  kRatio,      // the device has no such ratio of scales
+  kStorage,    // codes of another width
+};
+
+// A tie that is met by a rescale on this edge instead.
+struct Cut {
+  Tie tie;
+  CutCause cause = CutCause::kPrecision;
+  double bits = 0;          // what would be lost without it
+  std::uint64_t bytes = 0;  // its price: one pass over so many
+  std::string because;      // a sentence
+};
+
+struct Member {
+  ValueId value;
+  Range own;             // what it would have alone; [0, 0] where nothing is known
+  double bits_lost = 0;  // log2 of the group's range over its own
+};
+
+// Values with one set of parameters.
+struct Group {
+  std::vector<Member> members;  // by ValueId
+  std::vector<Tie> ties;        // what brought them together
+  Range range;
+  DType storage = DType::kI8;
+  Quant quant;
+};
+
+struct QuantPlan {
+  std::vector<Precision> precision;                    // by node
+  std::vector<std::optional<Reason>> reasons;          // by node in float: why the device has no integers for it
+  std::vector<std::optional<std::uint32_t>> group_of;  // by value: of `groups`; nothing for what is not quantized
+  std::vector<Group> groups;                           // by their first member
+  std::vector<Cut> cuts;                               // by tie
+  bool has_ranges = false;                             // false: nothing was known of the numbers
+
+  const Group* group(ValueId id) const { return group_of[id.index] ? &groups[*group_of[id.index]] : nullptr; }
+};
+
+// The result does not depend on the order of any node's inputs, nor on the order of nodes. Without statistics every tie
+// holds and nothing is cut. Statistics must belong to the graph.
+Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
+                         const QuantConfig& config, Diagnostics& diagnostics);
+
+// Affine parameters that cover a range, zero exactly among the codes; of 16 bits symmetric. Scales are never denormal.
+Quant parameters_of(Range range, DType storage);
+
+}  // namespace isthmus
