@@ -10,6 +10,7 @@
 #include <exception>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "base/untrusted_text.h"
 #include "ir/op.h"
@@ -223,7 +224,8 @@ std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml:
 }
 
 template <class Settings>
-Expected<void> read_key(const toml::key& key, const toml::node& node, std::span<const Key<Settings>> keys,
+Expected<void> read_key(const toml::key& key, const toml::node& node,
+                        std::type_identity_t<std::span<const Key<Settings>>> keys,
                         std::span<const std::string_view> further, const std::string& path, Settings& settings) {
   const auto row = std::ranges::find(keys, key.str(), &Key<Settings>::name);
   if (row == keys.end()) {
@@ -244,7 +246,7 @@ Expected<QuantRule> read_rule(const toml::table& table, const std::string& path)
   QuantRule rule;
   rule.line = line_of(table.source());
   for (const auto& [key, node] : in_order(table)) {
-    TRY(read_key(*key, *node, std::span(kRuleKeys), {}, path, rule));
+    TRY(read_key(*key, *node, kRuleKeys, {}, path, rule));
   }
   if (rule.node.empty() && rule.module.empty() && rule.op.empty()) {
     return wrong(path, rule.line, "a rule says for which nodes it is: node, module or op");
@@ -315,7 +317,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
     if (key->str() == kRule) {
       config.rules = TRY(read_rules(*key, *node, path));
     } else {
-      TRY(read_key(*key, *node, std::span(kKeys), std::span(&kRule, 1), path, config));
+      TRY(read_key(*key, *node, kKeys, std::span(&kRule, 1), path, config));
     }
   }
   return config;
