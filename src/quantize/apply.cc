@@ -33,15 +33,6 @@ Codes codes_of(DType storage) {
   }
 }
 
-// The axis of output channels in a node's weights; nothing where one scale for all of them is all that can be said.
-std::optional<std::int32_t> channel_axis(const Node& node) {
-  if (const auto* transposed = std::get_if<ConvTransposeAttrs>(&node.attrs)) {
-    if (transposed->groups != 1) return std::nullopt;
-    return 1;
-  }
-  return 0;
-}
-
 class Applier {
  public:
   Applier(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend, const Statistics* statistics,
@@ -258,8 +249,8 @@ class Applier {
   // Weight and bias, behind the data of the node.
   Expected<void> add_layer(NodeId id, std::vector<ValueId>& inputs) {
     const Node& node = graph_[id];
-    const std::optional<std::int32_t> axis = channel_axis(node);
     const ValueId weight = node.inputs[1];
+    const std::optional<std::int32_t> axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape);
     const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : weight;
     const std::string weight_name = out_.unused_name(graph_[weight].name + ".codes");
     const Constant& weights = *graph_.constant(weight);

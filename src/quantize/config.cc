@@ -310,9 +310,13 @@ std::string globs_text(const QuantRule& rule) {
 }  // namespace
 
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path) {
-  const toml::table table = TRY(parsed(text, path));
   QuantConfig config;
   config.file = path;
+  return read_config(text, path, std::move(config));
+}
+
+Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config) {
+  const toml::table table = TRY(parsed(text, path));
   for (const auto& [key, node] : in_order(table)) {
     if (key->str() == kRule) {
       config.rules = TRY(read_rules(*key, *node, path));

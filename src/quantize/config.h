@@ -81,6 +81,8 @@ struct QuantConfig {
 // Of a quant.toml; the path is for messages alone. Unknown keys and wrong values are errors that name the line, what is
 // allowed, and what was probably meant.
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path);
+// The same, over what is there already.
+Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config);
 
 // What the rules make of one node.
 struct NodeSettings {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/integers.h"
 #include "exec/tensor.h"
 
 namespace isthmus {
@@ -156,9 +157,9 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     if (options.input_means && layout.outer == 1) {
       offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
     }
-    const float bias_scale = input_scale * scale_of(c);
-    if (scales.size() > 1 || c == 0) bias_scales.push_back(bias_scale);
-    const double code = std::nearbyint(offset / static_cast<double>(bias_scale));
+    const float offset_scale = bias_scale(input_scale, scale_of(c));
+    if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
+    const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
     const auto stored = static_cast<std::int32_t>(std::clamp(code, -2.0 * kMostBias + 1, 2.0 * kMostBias - 1));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
   }
