@@ -180,12 +180,12 @@ Expected<void> read_rule_estimator(const toml::node& node, QuantRule& rule) {
 Expected<void> read_range(const toml::node& node, QuantRule& rule) {
   constexpr double kMost = 1e30;
   const auto* list = node.as_array();
-  const auto min = list != nullptr && list->size() == 2 ? number((*list)[0]) : std::nullopt;
-  const auto max = list != nullptr && list->size() == 2 ? number((*list)[1]) : std::nullopt;
-  if (!min || !max || !(*min <= 0 && *min >= -kMost && *max >= 0 && *max <= kMost && *max - *min >= 1 / kMost)) {
-    return bad_input("expected [least, greatest], two numbers with 0 between them");
-  }
-  rule.range = Range{*min, *max};
+  const auto complaint = [] { return bad_input("expected [least, greatest], two numbers with 0 between them"); };
+  if (list == nullptr || list->size() != 2) return complaint();
+  const double min = number((*list)[0]).value_or(1);
+  const double max = number((*list)[1]).value_or(-1);
+  if (!(min <= 0 && min >= -kMost && max >= 0 && max <= kMost && max - min >= 1 / kMost)) return complaint();
+  rule.range = Range{min, max};
   return {};
 }
 

@@ -141,7 +141,7 @@ class Solver {
     }
     for (std::uint32_t i = 0; i < all.size(); ++i) {
       is_read_outside_[i] = in_codes_[i] && all[i] > inside[i];
-      if (in_codes_[i]) TRY(ranges_.own(ValueId{i}));
+      if (in_codes_[i] && counts(ValueId{i})) TRY(ranges_.own(ValueId{i}));
     }
     return {};
   }
@@ -217,7 +217,8 @@ class Solver {
         grouping.groups.back().storage = in_.storage[i];
       }
       grouping.group_of[i] = found->second;
-      grouping.groups[found->second].members.push_back({ValueId{i}, TRY(ranges_.own(ValueId{i})), 0});
+      const Range own = counts(ValueId{i}) ? TRY(ranges_.own(ValueId{i})) : Range{};
+      grouping.groups[found->second].members.push_back({ValueId{i}, own, 0});
     }
     std::vector<bool> is_cut(edges_.size(), false);
     for (const Refused& refused : cuts_) {
