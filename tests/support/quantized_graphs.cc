@@ -113,14 +113,14 @@ quant
     {"mul by a constant and leaky relu",
      R"(graph
   input %x : f32[1,2]
-  const %c : f32[2] = [0.5,-1.0]
+  const %c : f32[1,2] = [0.5,-1.0]
   %product = mul(%x, %c) : f32[1,2]
   %leaky = leaky_relu(%product) slope=0.125 : f32[1,2]
   return %leaky
 )",
      R"(graph
   input %x : f32[1,2]
-  const %c : i8[2] @c = [5,-128]
+  const %c : i8[1,2] @c = [5,-128]
   %x_q = quantize(%x) : i8[1,2] @x
   %product = mul(%x_q, %c) : i8[1,2] @p
   %leaky = leaky_relu(%product) slope=0.125 : i8[1,2] @l

@@ -142,7 +142,7 @@ class Mutator {
     if (is_free) {
       accept(text, {.types = {{id, type}}});
     } else {
-      refuse(text, {.types = {{id, type}}}, around(id));
+      refuse(text, {.types = {{id, type}}}, around(id), {": %" + graph()[id].name + " has "});
     }
   }
 
@@ -212,10 +212,7 @@ class Mutator {
         changed.quant->zero_point = 0;
         const auto size = axis < type.rank() ? static_cast<std::size_t>(type.shape[axis].value()) : 2;
         changed.quant->scales.assign(size, type.quant->scale());
-        const bool is_right_axis = type.quant->axis < 0 && graph().constant(id) != nullptr && axis == 0 &&
-                                   graph()[id].name != "c" && graph()[id].name != "b2";
-        // A weight may have scales along its own axis, if there is no bias to follow.
-        if (!is_right_axis || lists("w2", graph()[id].name)) change("the axis", id, changed);
+        change("the axis", id, changed);
       }
       TensorType more = type;
       more.quant->scales.push_back(more.quant->scale());
@@ -261,7 +258,8 @@ class Mutator {
         if (graph().constant(other) != nullptr || graph().type(other) != graph().type(node.inputs[i])) continue;
         if (made_of(other) == made_of(node.inputs[i])) continue;
         refuse("%" + graph()[other].name + " read by " + name(graph(), node), {.inputs = {{{id, i}, other}}},
-               {name(graph(), node)}, {"%" + graph()[node.outputs[0]].name});
+               {name(graph(), node)},
+               {"%" + graph()[made_of(other)].name + " stands for", "%" + graph()[made_of(other)].name + " has"});
       }
     }
   }

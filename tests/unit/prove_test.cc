@@ -57,7 +57,7 @@ TEST(Prove, MessagesNameNodeDemandAndBothSides) {
   const std::string_view linear = test::quantized_case("linear around a float node").quantized;
   EXPECT_EQ(verdict(replaced(linear, "@b2 i32 scale=0.00012254903", "@b2 i32 scale=0.0001")),
             "linear %fc2 (net.py:7): the scale of its bias is the product of input and weight: channel 0 of %b2 has "
-            "1e-04, expected 0.00012254903 of %weights_q has i8 scale 0.003921569 zp -128, %w2 has i8 scale 0.03125 "
+            "0.0001, expected 0.00012254903 of %weights_q has i8 scale 0.003921569 zp -128, %w2 has i8 scale 0.03125 "
             "zp 0");
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f)", "softmax(%fc1)")),
             "softmax %weights (net.py:6): what it makes of codes are codes: %weights is f32[1,2]");
@@ -71,7 +71,7 @@ TEST(Prove, ClampsThatAreGoneLeaveTheirBounds) {
   without = replaced(without, "dequantize(%act)", "dequantize(%conv)");
   EXPECT_EQ(verdict(without), "proved") << "the device asks for no clamp";
   EXPECT_EQ(compared(conv, without),
-            "output %out: clamp %act (net.py:2) of the model bounds it to [0, 6]: %out is f32[1,2,4,4]");
+            "output %out: clamp %act (net.py:2) of the model bounds it to [0, 6]: %conv has i8 scale 0.0625 zp -20");
   // From 0 to 6, or inside.
   EXPECT_EQ(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.023529412 zp=-128")), "proved");
   EXPECT_EQ(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.01 zp=-128")), "proved");
