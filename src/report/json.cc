@@ -238,6 +238,16 @@ std::string to_json(const CompileSummary& summary) {
             {"unproven", unproven},
             {"warnings", warnings},
             {"seconds", seconds}};
+  for (const CompileSummary::LayerError& row : summary.errors) {
+    json["errors"].push_back({{"value", row.value},
+                              {"op", row.op},
+                              {"origin", row.origin},
+                              {"module", row.module},
+                              {"db", finite_db(row.db)},
+                              {"cosine", row.cosine},
+                              {"rounding_db", finite_db(row.rounding_db)},
+                              {"alone_db", finite_db(row.alone_db)}});
+  }
   if (summary.is_quantized) {
     json["groups"] = summary.groups;
     json["rescales"] = rescales;
