@@ -21,7 +21,7 @@ using test::QuantizedCase;
 struct Edit {
   std::map<ValueId, TensorType> types = {};
   std::map<ValueId, TensorView> data = {};
-  std::map<std::pair<NodeId, std::size_t>, ValueId> inputs = {};
+  std::map<std::pair<std::uint32_t, std::size_t>, ValueId> inputs = {};  // by index of the node and of its input
   std::map<NodeId, Attrs> attrs = {};
   std::optional<NodeId> dropped = {};  // its readers take what it read
   std::optional<NodeId> in_float = {};
@@ -52,7 +52,7 @@ Quantized edited(const Quantized& before, const Edit& edit) {
       const Node& node = old[node_id];
       std::vector<ValueId> inputs;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const auto input = edit.inputs.find({node_id, i});
+        const auto input = edit.inputs.find({node_id.index, i});
         inputs.push_back(map[(input == edit.inputs.end() ? node.inputs[i] : input->second).index]);
       }
       const auto attrs = edit.attrs.find(node_id);
@@ -257,7 +257,7 @@ class Mutator {
         const ValueId other{v};
         if (graph().constant(other) != nullptr || graph().type(other) != graph().type(node.inputs[i])) continue;
         if (made_of(other) == made_of(node.inputs[i])) continue;
-        refuse("%" + graph()[other].name + " read by " + name(graph(), node), {.inputs = {{{id, i}, other}}},
+        refuse("%" + graph()[other].name + " read by " + name(graph(), node), {.inputs = {{{id.index, i}, other}}},
                {name(graph(), node)},
                {"%" + graph()[made_of(other)].name + " stands for", "%" + graph()[made_of(other)].name + " has"});
       }

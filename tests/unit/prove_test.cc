@@ -79,6 +79,31 @@ TEST(Prove, ClampsThatAreGoneLeaveTheirBounds) {
   EXPECT_NE(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.024 zp=-128")), "proved");
 }
 
+TEST(Prove, NothingIsInCodesThatStaysInFloat) {
+  constexpr std::string_view kModel = R"(graph
+  input %x : f32[1,2]
+  %y = softmax(%x) axis=1 : f32[1,2]  # net.py:6 softmax
+  return %y
+)";
+  constexpr std::string_view kQuantized = R"(graph
+  input %x : i8[1,2] @x
+  %y = softmax(%x) axis=1 : i8[1,2] @y  # net.py:6 softmax
+  return %y
+quant
+  @x i8 scale=0.5
+  @y i8 scale=0.00390625 zp=-128
+)";
+  EXPECT_EQ(compared({"", kModel, "", "", "", BorderType::kInt8}, kQuantized),
+            "softmax %y (net.py:6): the target has no operator for it, and none that it could be made of (softmax of "
+            "8-bit codes): %y has i8 scale 0.00390625 zp -128");
+  const std::string model = replaced(kModel, "softmax(%x) axis=1", "tanh(%x)");
+  const std::string quantized = replaced(kQuantized, "softmax(%x) axis=1", "tanh(%x)");
+  EXPECT_EQ(compared({"", model, "", "", "", BorderType::kInt8}, quantized), "proved");
+  const std::string in_float = replaced(model, "tanh(%x)", "tanh(%x) !float");
+  EXPECT_EQ(compared({"", in_float, "", "", "", BorderType::kInt8}, quantized),
+            "tanh %y (net.py:6): stays in float: %y has i8 scale 0.00390625 zp -128");
+}
+
 TEST(Prove, RatiosAtTheirLimits) {
   const auto sum = [](float a, float result) {
     Graph graph;
@@ -127,6 +152,17 @@ quant
             "tanh %y: its table has one range: %x has i16 scale 0.0003 zp 0, expected scale 0.00024414808 zp 0");
   EXPECT_EQ(verdict(replaced(kTanh, "scale=0.00024414808", "scale=0.00024414808 zp=1"), device),
             "input %x: the zero point of wide codes is 0: %x has i16 scale 0.00024414808 zp 1");
+
+  EXPECT_EQ(verdict(R"(graph
+  input %x : i16[4] @x
+  %y = reshape(%x) shape=[2,2] : i8[2,2] @y
+  return %y
+quant
+  @x i16 scale=0.5
+  @y i8 scale=0.5
+)",
+                    device),
+            "reshape %y: moves bytes and cannot rescale them: %x has i16 scale 0.5 zp 0, %y has i8 scale 0.5 zp 0");
 
   device.integers.has_rescale = false;
   EXPECT_EQ(verdict(border, device), "rescale %x_q: xnnpack has no rescale: %x_q has i8 scale 0.051 zp 1");
