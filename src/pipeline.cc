@@ -12,6 +12,7 @@
 #include "ir/verify.h"
 #include "legalize/legalize.h"
 #include "partition/partition.h"
+#include "quantize/equalize.h"
 #include "quantize/prove.h"
 #include "run/method.h"
 
@@ -88,7 +89,14 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& b
                                   const QuantConfig& config, Diagnostics& diagnostics) {
   QuantizedModel result;
   Clock clock(result.times);
-  const Graph& graph = prepared.graph;
+  result.model = prepared.graph;
+  Equalized equalized;
+  if (config.equalize && statistics != nullptr) {
+    equalized = TRY(clock.stage("equalize", equalize(prepared.graph, *statistics)));
+    result.model = std::move(equalized.graph);
+    statistics = &equalized.statistics;
+  }
+  const Graph& graph = result.model;
   result.plan = TRY(clock.stage("plan", plan(graph, backend, statistics, config, diagnostics)));
   result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, backend, statistics, config)));
   TRY(verify(result.quantized.graph));

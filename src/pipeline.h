@@ -57,7 +57,8 @@ Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const
 
 // A model in codes.
 struct QuantizedModel {
-  QuantPlan plan;  // of the prepared graph
+  Graph model;     // in float: the prepared graph, its channels equalized where that was wanted
+  QuantPlan plan;  // of that graph
   Quantized quantized;
   Partitioning partitioning;  // of the quantized graph
   std::vector<StageTime> times;

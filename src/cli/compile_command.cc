@@ -148,9 +148,9 @@ Expected<void> add_errors(const CompileOptions& options, const Journey& journey,
   if (few.data.ends_with(".stats")) few.data.clear();
   const auto samples =
       TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
-  const auto errors = TRY(layer_errors(journey.prepared->graph, journey.quantized->quantized, journey.quantized->plan,
+  const auto errors = TRY(layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
                                        journey.backend(), *samples, kMostSamples));
-  add_layer_errors(summary, journey.prepared->graph, errors);
+  add_layer_errors(summary, journey.quantized->model, errors);
   return {};
 }
 

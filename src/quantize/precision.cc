@@ -2,6 +2,7 @@
 #include "quantize/precision.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ops/table.h"
 #include "quantize/flow.h"
@@ -28,6 +29,49 @@ std::uint64_t bytes_of(const Graph& graph, ValueId id) {
     bytes = std::min(bytes, std::uint64_t{1} << 40);
   }
   return bytes;
+}
+
+// Elements, a symbolic size as its smallest.
+double elements_of(const Graph& graph, ValueId id) {
+  return static_cast<double>(bytes_of(graph, id)) / static_cast<double>(size_of(graph.type(id).dtype));
+}
+
+// By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
+// that it depends on.
+std::vector<bool> front_layers(const Graph& graph, double share) {
+  constexpr double kMostWeights = 0.01;  // of all
+  std::vector<double> products(graph.nodes().size(), 0);
+  std::vector<double> weights(graph.nodes().size(), 0);
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (node.op == Op::kForeign || !has_weights(node.op)) continue;
+    const double outputs = graph.type(node.inputs[1]).shape.empty() ? 1 : elements_of(graph, node.inputs[1]);
+    const Dim channels = graph.type(node.inputs[1]).rank() > 0 ? graph.type(node.inputs[1]).shape[0] : Dim(1);
+    weights[i] = outputs;
+    products[i] = elements_of(graph, node.outputs[0]) * outputs /
+                  (channels.is_fixed() ? static_cast<double>(std::max<std::int64_t>(channels.value(), 1)) : 1);
+  }
+  const double most_products = share * std::accumulate(products.begin(), products.end(), 0.0);
+  const double most_weights = kMostWeights * std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<bool> result(graph.nodes().size(), false);
+  std::vector<bool> is_behind(graph.values().size(), false);  // depends on a layer that is not in front
+  double used_products = 0;
+  double used_weights = 0;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    bool behind = false;
+    for (const ValueId input : node.inputs) behind = behind || is_behind[input.index];
+    if (products[i] > 0 && !behind) {
+      result[i] = used_products + products[i] <= most_products && used_weights + weights[i] <= most_weights;
+      behind = !result[i];
+      if (result[i]) {
+        used_products += products[i];
+        used_weights += weights[i];
+      }
+    }
+    for (const ValueId output : node.outputs) is_behind[output.index] = behind;
+  }
+  return result;
 }
 
 // Values cost what converting them costs, in either direction once however many readers there are.
@@ -117,11 +161,13 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
   Precisions result{std::vector<Precision>(count, Precision::kFloat), std::vector<std::optional<Reason>>(count)};
   PrecisionNetwork network(graph, config);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
+  const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat;
+  const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
     const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
     if (is_real) result.reasons[i] = backend.integers.refusal(graph, node, settings[i].storage);
-    const bool can = is_real && !result.reasons[i] && !node.in_float && !settings[i].in_float;
+    const bool can = is_real && !result.reasons[i] && !node.in_float && !settings[i].in_float && !is_front[i];
     if (!backend.integers.has_float) {
       if (can) result.of_node[i] = Precision::kCodes;
       continue;

@@ -88,7 +88,7 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
       summary.host.push_back(host_node(graph, node, *reason));
     }
   }
-  if (quantized != nullptr) add_plan(summary, backend, prepared.graph, quantized->plan);
+  if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
   for (const Diagnostic& entry : diagnostics.entries()) {
     if (entry.severity == Severity::kWarning) summary.warnings.push_back(entry);
   }

@@ -200,6 +200,7 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     case Estimator::kMinMax:
       return seen;
     case Estimator::kPercentile: {
+      if (statistics.histogram.count() == 0) return seen;
       const double outside = (1 - options.percentile) / 2;
       return inside(with_zero(statistics.histogram.quantile(outside), statistics.histogram.quantile(1 - outside)));
     }
