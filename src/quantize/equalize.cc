@@ -19,7 +19,7 @@ namespace {
 constexpr double kMostFactor = 64;
 // How much less noise a stream must bring to those who read it: afterwards nothing is known of how its numbers are
 // spread, so that no range can be chosen that leaves out the farthest of them.
-constexpr double kLeastGain = 1.5;
+constexpr double kLeastGain = 1.2;
 
 enum class Scaling : std::uint8_t {
   kNone,    // whoever is next to it cannot be scaled
