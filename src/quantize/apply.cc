@@ -15,6 +15,7 @@
 #include "quantize/groups.h"
 #include "quantize/ratios.h"
 #include "quantize/weights.h"
+#include "stats/measure.h"
 
 namespace isthmus {
 namespace {
@@ -148,9 +149,29 @@ class Applier {
     return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);
   }
 
+  // Large constant data of a float node are kept as codes: a quarter of the file, for one conversion in each run.
+  bool is_kept_as_codes(const Node& node, std::size_t i) const {
+    constexpr std::int64_t kLeastElements = 4096;
+    const Constant* constant = graph_.constant(node.inputs[i]);
+    return plan_.has_ranges && backend_.integers.has_float && constant != nullptr && constant->data &&
+           constant->data->dtype == DType::kF32 && constant->data->element_count() >= kLeastElements &&
+           is_data_input(node.op, i) && !node.in_float;
+  }
+  Expected<ValueId> from_codes(ValueId id) {
+    const Tensor data = Tensor::from(*graph_.constant(id)->data);
+    const Moments moments = measure(data.data<float>());
+    if (moments.nans + moments.infinities > 0) return as_float(id);
+    const Range range{static_cast<double>(moments.min), static_cast<double>(moments.max)};
+    const ValueId codes = TRY(constant_codes(id, parameters_of(range, DType::kI8), DType::kI8));
+    return emit(Op::kDequantize, DequantizeAttrs{}, codes, graph_[id].name + ".float", graph_.type(id), id);
+  }
+
   Expected<void> add_float_node(const Node& node) {
     std::vector<ValueId> inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(as_float(input));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      inputs.push_back(is_kept_as_codes(node, i) ? TRY(from_codes(input)) : as_float(input));
+    }
     std::vector<Result> results;
     for (const ValueId output : node.outputs) {
       results.push_back({out_.unused_name(graph_[output].name), graph_.type(output)});
