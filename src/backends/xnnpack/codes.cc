@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/xnnpack/checks.h"
 #include "backends/xnnpack/desc.h"
 #include "ops/table.h"
 
@@ -39,7 +38,9 @@ class NodeCodes {
     if (auto reason = kinds()) return reason;
     if (auto reason = sharing()) return reason;
     if (auto reason = products()) return reason;
-    if (auto reason = bounds()) return reason;
+    if (form_.codes_refusal != nullptr) {
+      if (auto reason = form_.codes_refusal(graph_, node_)) return reason;
+    }
     return ratios();
   }
 
@@ -113,19 +114,6 @@ class NodeCodes {
                                                             named(id), i, quant.scales[i], expected)};
     }
     return std::nullopt;
-  }
-
-  // The library wants a lower bound below the upper one in codes as well.
-  std::optional<Reason> bounds() const {
-    const auto* clamp = std::get_if<ClampAttrs>(&node_.attrs);
-    if (clamp == nullptr) return std::nullopt;
-    const xnn::PerTensor params{result().quant->scale(), result().quant->zero_point};
-    const auto code = [&](double bound) {
-      return nearest_code(static_cast<float>(bound), params, static_cast<float>(kLeastCode));
-    };
-    if (code(clamp->min) < code(clamp->max)) return std::nullopt;
-    return Reason{ReasonCode::kNoForm,
-                  fmt::format("bounds {} and {} are one code of {}", clamp->min, clamp->max, named(node_.outputs[0]))};
   }
 
   std::optional<Reason> ratios() const {
