@@ -21,6 +21,21 @@ struct CompileSummary {
     std::string from, to;  // axes in the order of memory
     std::uint64_t bytes = 0;
   };
+  struct Border {
+    std::string value;
+    std::string kind;  // "quantize", "dequantize"
+  };
+  struct Rescale {
+    std::string value, reader, because;
+  };
+  // A demand that only the numbers can show to hold.
+  struct Unproven {
+    std::string node, op, demand;
+  };
+  struct OutputError {
+    std::string output;
+    double db = 0;
+  };
   // What a compile adds.
   struct File {
     std::string path;
@@ -30,6 +45,9 @@ struct CompileSummary {
     std::size_t device_nodes = 0;
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
+    std::uint64_t samples = 0;           // of calibration
+    std::vector<OutputError> sqnr;       // of each output, in float where empty
+    std::uint64_t compared_samples = 0;  // that the errors are of
   };
 
   std::string model;
@@ -38,14 +56,21 @@ struct CompileSummary {
   std::size_t delegates = 0;
   std::size_t delegated_nodes = 0;
   std::vector<HostNode> host;
+  bool is_quantized = false;
+  std::vector<Border> borders;
+  std::vector<Unproven> unproven;
+  std::size_t groups = 0;
+  std::vector<Rescale> rescales;
   std::vector<Diagnostic> warnings;
   std::vector<StageTime> times;
   std::optional<File> file;
 };
 
+// `quantized` is null for a model that stays in float.
 CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
-                         const Diagnostics& diagnostics);
-void add_file(CompileSummary& summary, const std::string& path, const Prepared& prepared, const Compiled& compiled);
+                         const QuantizedModel* quantized, const Diagnostics& diagnostics);
+// `graph` is the one that was compiled.
+void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled);
 
 std::string to_text(const CompileSummary& summary, bool is_verbose);
 std::string to_json(const CompileSummary& summary);
