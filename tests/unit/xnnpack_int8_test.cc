@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
+#include "backends/xnnpack/tapped.h"
 #include "ir/text.h"
 #include "support/code_graph.h"
 
@@ -277,6 +279,33 @@ TEST(Int8Lowering, EqualConstantsAreStoredOnce) {
   EXPECT_EQ(file->constants.size(), 2u);
 }
 
+// Run node by node, it gives the same bytes and shows every value.
+void expect_same_node_by_node(const test::Program& program, const std::vector<Tensor>& inputs,
+                              const std::vector<std::optional<Tensor>>& expected) {
+  const Graph& graph = program.prepared.graph;
+  const Segment& segment = program.prepared.partitioning.segments[0];
+  auto tapped = xnnpack::TappedSegment::build(graph, segment);
+  ASSERT_TRUE(tapped) << tapped.error().text();
+  std::set<ValueId> seen;
+  const auto see = [&](bool are_codes, std::span<const xnnpack::TappedValue> values) {
+    for (const xnnpack::TappedValue& value : values) {
+      EXPECT_EQ(graph.type(value.id).quant.has_value(), are_codes) << graph[value.id].name;
+      seen.insert(value.id);
+    }
+  };
+  const auto outputs = tapped->run(
+      inputs, [&](std::span<const float>, auto values) { see(false, values); },
+      [&](std::span<const std::int8_t>, auto values) { see(true, values); });
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(seen.size(), graph.nodes().size() + graph.inputs().size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const ValueId id = std::get<ValueId>(graph.outputs()[i].value);
+    const auto place = static_cast<std::size_t>(std::ranges::find(segment.outputs, id) - segment.outputs.begin());
+    EXPECT_EQ((*outputs)[place].sizes(), expected[i]->sizes());
+    EXPECT_TRUE(std::ranges::equal((*outputs)[place].bytes(), expected[i]->bytes()));
+  }
+}
+
 TEST(Int8Lowering, FloatsBetweenCodesStayInTheDelegate) {
   for (const bool has_batch : {false, true}) {
     CodeGraph build;
@@ -308,6 +337,7 @@ TEST(Int8Lowering, FloatsBetweenCodesStayInTheDelegate) {
     EXPECT_EQ((*found)[1]->dtype(), DType::kI8);
     // A step of the first layer's codes is several of the probabilities'.
     EXPECT_LE(test::steps_apart(graph, inputs, *found, 0.02), 8);
+    expect_same_node_by_node(*program, inputs, *found);
   }
 }
 
