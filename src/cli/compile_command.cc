@@ -11,6 +11,7 @@
 #include "cli/open_model.h"
 #include "cli/quant_options.h"
 #include "cli/terminal.h"
+#include "evaluate/layer_errors.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
@@ -27,6 +28,7 @@ struct CompileOptions {
   std::optional<std::size_t> most_delegates;
   std::size_t threads = default_threads();
   bool is_float = false;
+  bool wants_errors = false;
   bool wants_json = false;
   bool is_quiet = false;
   bool is_verbose = false;
@@ -138,6 +140,20 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   return {};
 }
 
+// What each value lost, on the reference kernels.
+Expected<void> add_errors(const CompileOptions& options, const Journey& journey, CompileSummary& summary) {
+  constexpr std::size_t kMostSamples = 4;
+  Diagnostics ignored;
+  DataOptions few = options.samples;
+  if (few.data.ends_with(".stats")) few.data.clear();
+  const auto samples =
+      TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  const auto errors = TRY(layer_errors(journey.prepared->graph, journey.quantized->quantized, journey.quantized->plan,
+                                       journey.backend(), *samples, kMostSamples));
+  add_layer_errors(summary, journey.prepared->graph, errors);
+  return {};
+}
+
 Expected<ExitCode> compile_file(const CompileOptions& options) {
   Journey journey = TRY(start(options));
   if (!options.stage.empty()) {
@@ -156,6 +172,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
                    options.model.file));
     add_file(summary, options.output, graph, compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
+    if (journey.quantized && options.wants_errors) TRY(add_errors(options, journey, summary));
     TRY(write_file(options.output, compiled.bytes));
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
@@ -198,6 +215,7 @@ Command add_compile(CLI::App& app) {
                       "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
                       "files, or a .stats file of `isthmus calibrate`; without it, the archive's examples");
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->add_option("--threads", options->threads, "for calibration and the trial run; all cores by default")
       ->check(CLI::Range(1, 1024));

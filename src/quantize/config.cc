@@ -98,10 +98,11 @@ Expected<bool> truth(const toml::node& node) {
   if (const auto* value = node.as_boolean()) return value->get();
   return bad_input("expected true or false");
 }
-std::optional<double> number(const toml::node& node) {
+// NaN where it is none: it lies in no range.
+double number(const toml::node& node) {
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_integer()) return static_cast<double>(value->get());
-  return std::nullopt;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 Expected<std::string> glob(const toml::node& node) {
   const auto* text = node.as_string();
@@ -139,15 +140,15 @@ Expected<void> read_estimator(const toml::node& node, QuantConfig& config) {
   return {};
 }
 Expected<void> read_percentile(const toml::node& node, QuantConfig& config) {
-  const auto value = number(node);
-  if (!value || !(*value > 0 && *value <= 1)) return bad_input("expected a number above 0 and at most 1");
-  config.range.percentile = *value;
+  const double value = number(node);
+  if (!(value > 0 && value <= 1)) return bad_input("expected a number above 0 and at most 1");
+  config.range.percentile = value;
   return {};
 }
 Expected<void> read_cut_bits(const toml::node& node, QuantConfig& config) {
-  const auto value = number(node);
-  if (!value || !(*value >= 0 && *value <= 16)) return bad_input("expected a number from 0 to 16");
-  config.cut_bits = *value;
+  const double value = number(node);
+  if (!(value >= 0 && value <= 16)) return bad_input("expected a number from 0 to 16");
+  config.cut_bits = value;
   return {};
 }
 Expected<void> read_promote(const toml::node& node, QuantConfig& config) {
@@ -180,12 +181,13 @@ Expected<void> read_rule_estimator(const toml::node& node, QuantRule& rule) {
 Expected<void> read_range(const toml::node& node, QuantRule& rule) {
   constexpr double kMost = 1e30;
   const auto* list = node.as_array();
-  const auto complaint = [] { return bad_input("expected [least, greatest], two numbers with 0 between them"); };
-  if (list == nullptr || list->size() != 2) return complaint();
-  const double min = number((*list)[0]).value_or(1);
-  const double max = number((*list)[1]).value_or(-1);
-  if (!(min <= 0 && min >= -kMost && max >= 0 && max <= kMost && max - min >= 1 / kMost)) return complaint();
-  rule.range = Range{min, max};
+  const bool is_pair = list != nullptr && list->size() == 2;
+  const Range range = is_pair ? Range{number((*list)[0]), number((*list)[1])} : Range{};
+  const bool has_zero = range.min <= 0 && range.max >= 0;
+  if (!has_zero || !(range.min >= -kMost && range.max <= kMost && range.max - range.min >= 1 / kMost)) {
+    return bad_input("expected [least, greatest], two numbers with 0 between them");
+  }
+  rule.range = range;
   return {};
 }
 

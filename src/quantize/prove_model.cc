@@ -1,6 +1,8 @@
 // The comparison with the model: the same nodes with conversions between them, and no bound lost on the way.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "quantize/prove.h"
 #include "quantize/prove_parts.h"
 
@@ -19,6 +21,10 @@ constexpr BorderRow kBorders[] = {
     {BorderType::kInt8, DType::kI8, true, "codes of i8"},
     {BorderType::kUint8, DType::kU8, true, "codes of u8"},
 };
+
+// Nodes of the model that may have no node here: a clamp where codes end at its bounds, conversions that the model had
+// already and whose parameters became types.
+constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize};
 
 class Comparison {
  public:
@@ -57,18 +63,13 @@ class Comparison {
     const TensorType& before = model_.type(of_model);
     const BorderRow& row = kBorders[static_cast<std::size_t>(wanted)];
     const bool becomes_codes = before.dtype == DType::kF32 && row.is_codes;
-    const bool is_wanted = becomes_codes ? type.dtype == row.dtype && type.quant : type == before;
-    if (is_wanted) return {};
+    if (type.dtype == (becomes_codes ? row.dtype : before.dtype) && type.quant.has_value() == becomes_codes) return {};
     return broken(fmt::format("{} %{}", side, graph_[id].name),
                   fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
                   described(graph_, id));
   }
 
-  // Nodes of the model that may have no node here: a clamp where codes end at its bounds, conversions that the model
-  // had already and whose parameters became types.
-  static bool may_be_gone(const Node& node) {
-    return node.op == Op::kClamp || node.op == Op::kQuantize || node.op == Op::kDequantize;
-  }
+  static bool may_be_gone(const Node& node) { return std::ranges::find(kMayBeGone, node.op) != std::end(kMayBeGone); }
 
   Expected<void> checked(const Node& node) const {
     if (is_conversion(node) || node.outputs.size() != 1 || !source_[node.outputs[0].index]) return {};
@@ -117,9 +118,10 @@ class Comparison {
     while (at != source) {
       const Node* gone = model_.producer(at);
       if (gone == nullptr || !may_be_gone(*gone)) {
+        const std::string converted = id == first ? "" : fmt::format("%{} of ", graph_[id].name);
         return broken(where(), "reads another value than in the model",
-                      fmt::format("%{} stands for %{}, expected %{}", graph_[id].name, model_[source].name,
-                                  model_[of_model].name));
+                      fmt::format("{}%{} stands for %{}, expected %{}", converted, graph_[first].name,
+                                  model_[source].name, model_[of_model].name));
       }
       TRY(respects(id, *gone, where));
       at = gone->inputs[0];
@@ -134,7 +136,7 @@ class Comparison {
     if (bounds == nullptr || has_bounds(id, *bounds)) return {};
     return broken(where(),
                   fmt::format("{} of the model bounds it to [{}, {}]", place(model_, node), bounds->min, bounds->max),
-                  described(graph_, id));
+                  described(graph_, unconverted(id)));
   }
   // By the ends of its codes, by a clamp, or before it was converted.
   bool has_bounds(ValueId id, const ClampAttrs& bounds) const {

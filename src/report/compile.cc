@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <span>
+
 #include "exec/integer.h"
 
 namespace isthmus {
@@ -116,6 +119,16 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
   summary.file = std::move(file);
 }
 
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors) {
+  for (const ValueError& error : errors) {
+    const Node* maker = model.producer(error.value);
+    summary.errors.push_back({model[error.value].name, maker == nullptr ? "input" : std::string(name_of(maker->op)),
+                              maker == nullptr ? "" : maker->origin.source, maker == nullptr ? "" : maker->origin.module,
+                              error.total.db(), error.total.cosine(), error.rounding.db(), error.alone.db()});
+  }
+  std::ranges::stable_sort(summary.errors, {}, &CompileSummary::LayerError::db);
+}
+
 std::string to_text(const CompileSummary& summary, bool is_verbose) {
   std::string out = fmt::format("{} for {}: {} delegate{}, {} of {} nodes in {}\n", summary.model, summary.target,
                                 summary.delegates, summary.delegates == 1 ? "" : "s", summary.delegated_nodes,
@@ -148,6 +161,13 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
                            bytes_text(row.bytes));
       }
     }
+  }
+  constexpr std::size_t kMostErrors = 10;
+  const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMostErrors, summary.errors.size());
+  if (shown > 0) out += "  farthest from float (dB: all, own rounding, of which sharing costs):\n";
+  for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
+    out += fmt::format("    {:6.1f} {:6.1f} {:5.1f}  {} %{}{}\n", row.db, row.rounding_db, row.sharing_db(), row.op,
+                       row.value, row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
   }
   if (is_verbose) {
     for (const StageTime& time : summary.times)

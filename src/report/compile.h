@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/diag.h"
+#include "evaluate/layer_errors.h"
 #include "ir/graph.h"
 #include "pipeline.h"
 
@@ -36,6 +37,12 @@ struct CompileSummary {
     std::string output;
     double db = 0;
   };
+  struct LayerError {
+    std::string value, op, origin, module;
+    double db = 0, cosine = 0;               // against the model in float
+    double rounding_db = 0, alone_db = 0;    // of its own rounding, in shared parameters and in its own
+    double sharing_db() const { return alone_db - rounding_db; }
+  };
   // What a compile adds.
   struct File {
     std::string path;
@@ -61,6 +68,7 @@ struct CompileSummary {
   std::vector<Unproven> unproven;
   std::size_t groups = 0;
   std::vector<Rescale> rescales;
+  std::vector<LayerError> errors;  // the worst first
   std::vector<Diagnostic> warnings;
   std::vector<StageTime> times;
   std::optional<File> file;
@@ -71,6 +79,8 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
                          const QuantizedModel* quantized, const Diagnostics& diagnostics);
 // `graph` is the one that was compiled.
 void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled);
+
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors);
 
 std::string to_text(const CompileSummary& summary, bool is_verbose);
 std::string to_json(const CompileSummary& summary);

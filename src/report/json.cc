@@ -6,6 +6,7 @@
 #include "ops/table.h"
 #include "report/bench.h"
 #include "report/compile.h"
+#include "report/eval.h"
 #include "report/inspect.h"
 #include "report/op_table.h"
 #include "report/program.h"
@@ -237,6 +238,16 @@ std::string to_json(const CompileSummary& summary) {
             {"unproven", unproven},
             {"warnings", warnings},
             {"seconds", seconds}};
+  for (const CompileSummary::LayerError& row : summary.errors) {
+    json["errors"].push_back({{"value", row.value},
+                              {"op", row.op},
+                              {"origin", row.origin},
+                              {"module", row.module},
+                              {"db", finite_db(row.db)},
+                              {"cosine", row.cosine},
+                              {"rounding_db", finite_db(row.rounding_db)},
+                              {"alone_db", finite_db(row.alone_db)}});
+  }
   if (summary.is_quantized) {
     json["groups"] = summary.groups;
     json["rescales"] = rescales;
@@ -262,6 +273,22 @@ std::string to_json(const CompileSummary& summary) {
       }
     }
   }
+  return dump(json);
+}
+
+std::string to_json(const EvalSummary& summary) {
+  const Evaluation& found = summary.evaluation;
+  const auto share = [&](std::uint64_t part) {
+    return found.rows == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(found.rows);
+  };
+  Json json{{"samples", found.samples}};
+  if (found.has_labels) {
+    json["top1_reference"] = share(found.right_reference);
+    json["top1"] = share(found.right);
+  }
+  json["agreement"] = share(found.agreeing);
+  json["sqnr_db"] = Json::array();
+  for (const SignalToNoise& output : found.outputs) json["sqnr_db"].push_back(finite_db(output.db()));
   return dump(json);
 }
 
