@@ -1,4 +1,5 @@
-// Every form that computes with codes: lowered, written, read back, run, and compared with plain floats.
+// Every form that computes with codes: lowered, written, read back, run, and compared with plain floats and with the
+// integer interpreter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "backends/xnnpack/tapped.h"
+#include "exec/integer.h"
 #include "ir/text.h"
 #include "support/code_graph.h"
 
@@ -99,6 +101,9 @@ std::vector<Row> products() {
       {"conv2d_depthwise", image, kInput, conv({kOnes, {1, 1, 1, 1}, kOnes, 6}, {6, 1, 3, 3}, Scales::kEach)},
       {"conv2d_depthwise_twice", image, kInput, conv({kOnes, kZeros, kOnes, 6}, {12, 1, 3, 3}, Scales::kEach)},
       {"conv2d_depthwise_one_scale", image, kInput, conv({kOnes, kZeros, kOnes, 6}, {6, 1, 3, 3}, Scales::kOne)},
+      {"conv2d_depthwise_wide", image, kInput, conv({kOnes, {3, 3, 3, 3}, kOnes, 6}, {6, 1, 7, 7}, Scales::kEach)},
+      {"conv2d_of_the_least_zero_point", image, kPositive, conv(plain, {5, 6, 3, 3}, Scales::kEach)},
+      {"linear_of_the_largest_zero_point", {3, 12}, quant(0.03F, 127), linear(Scales::kEach)},
       {"conv_transpose2d", image, kInput, conv_transpose({{2, 2}, kZeros, kOnes, 1}, {6, 5, 2, 2}, Scales::kEach)},
       {"conv_transpose2d_groups", image, kInput,
        conv_transpose({{2, 2}, {1, 1, 1, 1}, kOnes, 2}, {6, 4, 3, 3}, Scales::kEach)},
@@ -129,6 +134,10 @@ std::vector<Row> elementwise() {
       {"sub", image, kInput, with_constant(Op::kSub, {1, 4, 5, 6}, other, quant(0.07F, 3))},
       {"sub_from", image, kInput, with_constant(Op::kSub, {1, 1, 1, 6}, other, quant(0.07F, 3), true)},
       {"mul", image, kInput, with_constant(Op::kMul, {1, 4, 1, 1}, other, quant(0.2F, 3))},
+      {"add_of_extreme_zero_points", image, kPositive,
+       with_constant(Op::kAdd, {1, 4, 1, 1}, quant(0.05F, 127), quant(0.07F, -128))},
+      {"mul_of_extreme_zero_points", image, kPositive,
+       with_constant(Op::kMul, {1, 1, 5, 6}, quant(0.05F, 127), quant(0.2F, 127))},
       {"square", image, kInput, square},
       {"add_relu", image, kInput, clamped(with_constant(Op::kAdd, {1, 4, 1, 1}, other, quant(0.07F, 3)), 0, kNoBound)},
       {"mul_relu", image, kInput, clamped(square, 1, 6)},
@@ -209,11 +218,14 @@ void expect_computed(const Row& row, bool has_batch) {
     const auto found = method->run(inputs);
     ASSERT_TRUE(found) << found.error().text() << "\n" << text;
     EXPECT_LE(test::steps_apart(graph, inputs, *found, 1), row.steps) << text;
+    const auto exact = interpret_integers(graph, inputs, Arithmetic::kXnnpack);
+    ASSERT_TRUE(exact) << exact.error().text();
+    EXPECT_TRUE(std::ranges::equal((*found)[0]->bytes(), (*exact)[0]->bytes())) << text;
   }
 }
 
 class Int8 : public testing::TestWithParam<Row> {};
-TEST_P(Int8, ComputesAsFloats) {
+TEST_P(Int8, Computes) {
   expect_computed(GetParam(), false);
   if (GetParam().has_batch) expect_computed(GetParam(), true);
 }
