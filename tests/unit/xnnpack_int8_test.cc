@@ -353,5 +353,33 @@ TEST(Int8Lowering, FloatsBetweenCodesStayInTheDelegate) {
   }
 }
 
+// Floats in, floats out, weights of a quarter of the bytes.
+TEST(Int8Lowering, RowsAreQuantizedWhileItRuns) {
+  for (const bool has_batch : {false, true}) {
+    CodeGraph build;
+    const ValueId x = build.float_input({2, 5, 12}, has_batch);
+    const ValueId a =
+        build.float_node(Op::kLinear, NoAttrs{}, {x, build.weight({7, 12}, Scales::kEach), build.floats({7})});
+    const ValueId b = build.float_node(Op::kLinear, NoAttrs{}, {x, build.weight({7, 12}, Scales::kEach)});
+    const ValueId c = build.float_node(Op::kClamp, ClampAttrs{0, kNoBound}, {a});
+    const Graph graph = std::move(build).finish({c, b});
+    const auto program = test::compile_graph(graph);
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(program->delegates(), 1u);
+    EXPECT_EQ(program->host_nodes(), 0u);
+    EXPECT_THAT(kinds_of(test::delegate_of(*program)),
+                testing::ElementsAre(NodeKind::kConvert, NodeKind::kFullyConnected, NodeKind::kFullyConnected));
+    auto method = run::Method::load(program->file());
+    ASSERT_TRUE(method) << method.error().text();
+    for (const std::int64_t batch : has_batch ? std::vector<std::int64_t>{1, 8, 3} : std::vector<std::int64_t>{2}) {
+      const std::vector<Tensor> inputs = test::random_inputs(graph, batch);
+      const auto found = method->run(inputs);
+      ASSERT_TRUE(found) << found.error().text();
+      // Twelve products of half a step of a row, at most 4 / 255, and of weights up to 2.54.
+      EXPECT_LE(test::steps_apart(graph, inputs, *found, 4.0 / 255), 6 * 2.54);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace isthmus

@@ -35,6 +35,7 @@ class NodeCodes {
 
   std::optional<Reason> refusal() const {
     if (!has_codes()) return std::nullopt;
+    if (form_.quantizes_rows && !result().quant && !type(node_.inputs[0]).quant) return weights_alone();
     if (auto reason = kinds()) return reason;
     if (auto reason = sharing()) return reason;
     if (auto reason = products()) return reason;
@@ -71,6 +72,20 @@ class NodeCodes {
       if (auto reason = refuse(node_.inputs[i])) return reason;
     }
     return refuse(node_.outputs[0]);
+  }
+
+  // Of rows that the delegate quantizes as it runs: scales of each channel, a bias in float.
+  std::optional<Reason> weights_alone() const {
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      const TensorType& of = type(node_.inputs[i]);
+      const bool fits = role_of(node_, i) == Role::kWeight
+                            ? of.quant && of.dtype == DType::kI8 && of.quant->axis == form_.weight_axis
+                            : !of.quant;
+      if (!fits) return Reason{ReasonCode::kDType, named(node_.inputs[i])};
+    }
+    // The library counts its axes from behind, and wants rows.
+    if (type(node_.inputs[0]).rank() >= 2) return std::nullopt;
+    return Reason{ReasonCode::kRank, named(node_.inputs[0])};
   }
 
   std::optional<Reason> sharing() const {
