@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/xnnpack/checks.h"
 #include "backends/xnnpack/desc.h"
 #include "ops/table.h"
 
@@ -36,10 +35,13 @@ class NodeCodes {
 
   std::optional<Reason> refusal() const {
     if (!has_codes()) return std::nullopt;
+    if (form_.quantizes_rows && !result().quant && !type(node_.inputs[0]).quant) return weights_alone();
     if (auto reason = kinds()) return reason;
     if (auto reason = sharing()) return reason;
     if (auto reason = products()) return reason;
-    if (auto reason = bounds()) return reason;
+    if (form_.codes_refusal != nullptr) {
+      if (auto reason = form_.codes_refusal(graph_, node_)) return reason;
+    }
     return ratios();
   }
 
@@ -70,6 +72,20 @@ class NodeCodes {
       if (auto reason = refuse(node_.inputs[i])) return reason;
     }
     return refuse(node_.outputs[0]);
+  }
+
+  // Of rows that the delegate quantizes as it runs: scales of each channel, a bias in float.
+  std::optional<Reason> weights_alone() const {
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      const TensorType& of = type(node_.inputs[i]);
+      const bool fits = role_of(node_, i) == Role::kWeight
+                            ? of.quant && of.dtype == DType::kI8 && of.quant->axis == form_.weight_axis
+                            : !of.quant;
+      if (!fits) return Reason{ReasonCode::kDType, named(node_.inputs[i])};
+    }
+    // The library counts its axes from behind, and wants rows.
+    if (type(node_.inputs[0]).rank() >= 2) return std::nullopt;
+    return Reason{ReasonCode::kRank, named(node_.inputs[0])};
   }
 
   std::optional<Reason> sharing() const {
@@ -113,19 +129,6 @@ class NodeCodes {
                                                             named(id), i, quant.scales[i], expected)};
     }
     return std::nullopt;
-  }
-
-  // The library wants a lower bound below the upper one in codes as well.
-  std::optional<Reason> bounds() const {
-    const auto* clamp = std::get_if<ClampAttrs>(&node_.attrs);
-    if (clamp == nullptr) return std::nullopt;
-    const xnn::PerTensor params{result().quant->scale(), result().quant->zero_point};
-    const auto code = [&](double bound) {
-      return nearest_code(static_cast<float>(bound), params, static_cast<float>(kLeastCode));
-    };
-    if (code(clamp->min) < code(clamp->max)) return std::nullopt;
-    return Reason{ReasonCode::kNoForm,
-                  fmt::format("bounds {} and {} are one code of {}", clamp->min, clamp->max, named(node_.outputs[0]))};
   }
 
   std::optional<Reason> ratios() const {

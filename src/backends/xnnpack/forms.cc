@@ -60,8 +60,9 @@ std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DTy
   if (auto reason = refusal(graph, node)) return reason;
   const std::string name(name_of(node.op));
   if (storage != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(storage))};
-  if (find_form(node.op)->codes != CodesForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
-  return std::nullopt;
+  const FormRow& form = *find_form(node.op);
+  if (form.codes != CodesForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
+  return form.codes_refusal == nullptr ? std::nullopt : form.codes_refusal(graph, node);
 }
 
 bool takes_bounds(const Node& node) {

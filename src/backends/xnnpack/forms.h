@@ -34,6 +34,10 @@ struct FormRow {
   bool has_bounds = false;  // a following clamp may become the node's bounds
   CodesForm codes = CodesForm::kNone;
   std::int32_t weight_axis = 0;  // of its weights: along which they may have a scale each
+  // Why its form in codes is not for this node, of which the codes may not be known yet; null: nothing more is asked.
+  std::optional<Reason> (*codes_refusal)(const Graph& graph, const Node& node) = nullptr;
+  // Its data may be floats where its weights are codes: the delegate then makes codes of each row while it runs.
+  bool quantizes_rows = false;
 };
 
 // Null where the delegate has no node kind for the op.

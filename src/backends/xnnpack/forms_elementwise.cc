@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backends/xnnpack/checks.h"
 #include "backends/xnnpack/form_families.h"
 #include "backends/xnnpack/lowering.h"
 
@@ -33,6 +34,19 @@ std::optional<Reason> refuse_clamp(const Graph&, const Node& node) {
   const auto& attrs = std::get<ClampAttrs>(node.attrs);
   if (static_cast<float>(attrs.min) < static_cast<float>(attrs.max)) return std::nullopt;
   return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {}", attrs.min, attrs.max)};
+}
+
+// In codes as well.
+std::optional<Reason> refuse_clamp_of_codes(const Graph& graph, const Node& node) {
+  const std::optional<Quant>& quant = graph.type(node.outputs[0]).quant;
+  if (!quant) return std::nullopt;
+  const auto& attrs = std::get<ClampAttrs>(node.attrs);
+  const auto code = [&](double bound) {
+    return nearest_code(static_cast<float>(bound), {quant->scale(), quant->zero_point}, -128.0f);
+  };
+  if (code(attrs.min) < code(attrs.max)) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {} are one code at scale {} and zero point {}",
+                                                 attrs.min, attrs.max, quant->scale(), quant->zero_point)};
 }
 
 void leaky_relu(Lowering& lowering, const Node& node) {
@@ -84,7 +98,7 @@ std::optional<Reason> refuse_softmax(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kElementwiseForms[] = {
-    {Op::kClamp, same_order, refuse_clamp, clamp, false, CodesForm::kAlike},
+    {Op::kClamp, same_order, refuse_clamp, clamp, false, CodesForm::kAlike, 0, refuse_clamp_of_codes},
     {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>, false, CodesForm::kAlike},
     {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>, false, CodesForm::kAlike},
     {Op::kExp, same_order, nullptr, unary<NodeKind::kExp>, false, CodesForm::kAlike},

@@ -132,6 +132,18 @@ std::uint32_t Lowering::input(std::size_t i) {
   return in_order(graph_[segment_.nodes[at_]].inputs[i], layout_.reads[at_][i]);
 }
 
+std::uint32_t Lowering::rows_in_codes(std::uint32_t floats) {
+  if (const auto found = rows_in_codes_.find(floats); found != rows_in_codes_.end()) return found->second;
+  xnn::Value value;
+  value.datatype = xnn::DataType::kQDI8;
+  value.dims = result_.graph.values[floats].dims;
+  value.quant = xnn::PerToken{1};
+  result_.graph.values.push_back(std::move(value));
+  const auto codes = static_cast<std::uint32_t>(result_.graph.values.size() - 1);
+  append({xnn::NodeKind::kConvert, {floats}, {codes}, {}, 0, {}, 0});
+  return rows_in_codes_[floats] = codes;
+}
+
 std::uint32_t Lowering::result() {
   // A fused clamp makes the result in the node's stead.
   const std::size_t maker = fused_clamp_[at_].value_or(at_);
