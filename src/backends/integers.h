@@ -65,6 +65,9 @@ struct IntegerRules {
   bool has_rescale = false;  // so that a "must" may be met by a rescale on one edge
   // Why the node, still in float, has no form whose data are codes of this type; nothing where it has one.
   std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, DType storage) = nullptr;
+  // Whether the node has a form that takes and makes floats, with weights in codes: the device gives each row of its
+  // input parameters of its own. Null where it has none at all.
+  bool (*quantizes_rows)(const Graph& graph, const Node& node) = nullptr;
   // Whether a clamp that alone reads the node's result can be part of it.
   bool (*takes_bounds)(const Node& node) = nullptr;
 };

@@ -55,8 +55,13 @@ struct Journey {
 Expected<Journey> start(const CompileOptions& options) {
   Diagnostics diagnostics;
   OpenModel opened = TRY(open_model(options.model.file, diagnostics));
-  return Journey{std::move(opened), TRY(prepare_options(options.model)), TRY(config_of(options.quant)),
-                 std::move(diagnostics), std::nullopt, std::nullopt, std::nullopt};
+  return Journey{std::move(opened),
+                 TRY(prepare_options(options.model)),
+                 TRY(config_of(options.quant)),
+                 std::move(diagnostics),
+                 std::nullopt,
+                 std::nullopt,
+                 std::nullopt};
 }
 
 // Without data where `check` asks, with them where `compile` does.
@@ -127,8 +132,7 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   DataOptions few = options.samples;
   if (few.data.ends_with(".stats")) few.data.clear();
   few.most = std::min(few.most.value_or(kMostCompared), kMostCompared);
-  const auto samples =
-      TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
   const Runner program = TRY(program_runner(Blob(compiled.bytes, nullptr), threads));
   const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
@@ -146,8 +150,7 @@ Expected<void> add_errors(const CompileOptions& options, const Journey& journey,
   Diagnostics ignored;
   DataOptions few = options.samples;
   if (few.data.ends_with(".stats")) few.data.clear();
-  const auto samples =
-      TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
   const auto errors = TRY(layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
                                        journey.backend(), *samples, kMostSamples));
   add_layer_errors(summary, journey.quantized->model, errors);
@@ -167,9 +170,8 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     const xnnpack::ThreadPool threads(options.threads);
     const Graph& graph = journey.quantized ? journey.quantized->quantized.graph : journey.prepared->graph;
     const Partitioning& places = journey.quantized ? journey.quantized->partitioning : journey.prepared->partitioning;
-    const Compiled compiled =
-        TRY(within(compile(graph, places, journey.backend(), journey.opened.model.examples, threads.get()),
-                   options.model.file));
+    const Compiled compiled = TRY(within(
+        compile(graph, places, journey.backend(), journey.opened.model.examples, threads.get()), options.model.file));
     add_file(summary, options.output, graph, compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
     if (journey.quantized && options.wants_errors) TRY(add_errors(options, journey, summary));

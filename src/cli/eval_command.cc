@@ -53,11 +53,9 @@ Expected<void> evaluate_file(const EvalOptions& options) {
     const run::TensorInfo& input = program.method.inputs()[i];
     if (!input.is_dynamic) wanted.shapes.inputs[opened.model.graph[opened.model.graph.inputs()[i]].name] = input.sizes;
   }
-  const Prepared prepared =
-      TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
+  const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
   const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data));
-  const auto samples =
-      TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics));
+  const auto samples = TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics));
   const Runner reference = TRY(float_runner(prepared, opened.model, program.pool.get()));
   const Runner runner = [&](std::span<const Tensor> inputs) { return program.method.run(inputs); };
   ProgressBar bar("evaluating");
@@ -82,9 +80,10 @@ Command add_eval(CLI::App& app) {
   options->reference.target = "xnnpack";
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
   command->add_option("--reference", options->reference.file, "the model that it was made of (.pt2)")->required();
-  command->add_option("--data", options->samples.data,
-                      "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "
-                      "the examples of the model");
+  command->add_option(
+      "--data", options->samples.data,
+      "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "
+      "the examples of the model");
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
   add_program_options(*command, options->program);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");

@@ -84,16 +84,14 @@ double SignalToNoise::cosine() const {
 }
 
 Expected<Evaluation> evaluate(const Runner& reference, const Runner& program, Samples& samples,
-                              std::span<const std::int64_t> labels,
-                              const std::function<bool(std::size_t)>& progress) {
+                              std::span<const std::int64_t> labels, const std::function<bool(std::size_t)>& progress) {
   Evaluation result;
   Classes classes(result, labels);
   while (const auto sample = TRY(samples.next())) {
     const auto wanted = TRY(reference(*sample));
     const auto found = TRY(program(*sample));
     if (wanted.size() != found.size()) {
-      return bad_input(
-          fmt::format("the program returns {} tensors and the model {}", found.size(), wanted.size()));
+      return bad_input(fmt::format("the program returns {} tensors and the model {}", found.size(), wanted.size()));
     }
     std::size_t place = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {

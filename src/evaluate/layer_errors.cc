@@ -32,8 +32,8 @@ std::vector<float> dequantized(const Tensor& codes, const Quant& quant) {
   result.reserve(static_cast<std::size_t>(codes.count()));
   dispatch(codes.dtype(), [&]<class Number>(Number) {
     for (const Number code : codes.data<Number>()) {
-      result.push_back(static_cast<float>(static_cast<double>(quant.scale()) *
-                                          (static_cast<double>(code) - quant.zero_point)));
+      result.push_back(
+          static_cast<float>(static_cast<double>(quant.scale()) * (static_cast<double>(code) - quant.zero_point)));
     }
   });
   return result;
@@ -51,7 +51,8 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
   std::map<ValueId, ValueId> made_as;
   for (std::uint32_t i = 0; i < quantized.source.size(); ++i) {
     const auto& source = quantized.source[i];
-    if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr) made_as.try_emplace(*source, ValueId{i});
+    if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr)
+      made_as.try_emplace(*source, ValueId{i});
   }
   for (std::size_t done = 0; done < most; ++done) {
     const auto sample = TRY(samples.next());

@@ -13,10 +13,10 @@
 namespace isthmus {
 
 struct ValueError {
-  ValueId value;            // of the model in float
-  SignalToNoise total;      // of the quantized model's number against the model's: what all layers before lost, too
-  SignalToNoise rounding;   // of the model's number in the parameters of its group
-  SignalToNoise alone;      // of the model's number in parameters of its own: what sharing costs is the difference
+  ValueId value;           // of the model in float
+  SignalToNoise total;     // of the quantized model's number against the model's: what all layers before lost, too
+  SignalToNoise rounding;  // of the model's number in the parameters of its group
+  SignalToNoise alone;     // of the model's number in parameters of its own: what sharing costs is the difference
 };
 
 // Of every value that has codes, in execution order, over at most so many samples. Both graphs are interpreted.

@@ -47,10 +47,16 @@ class Applier {
     out_.exprs() = graph_.exprs();
     for (const ValueId input : graph_.inputs()) add_input(input);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
-      if (plan_.precision[n] == Precision::kCodes) {
-        TRY(add_codes_node(NodeId{n}));
-      } else {
-        TRY(add_float_node(graph_.nodes()[n]));
+      switch (plan_.precision[n]) {
+        case Precision::kCodes:
+          TRY(add_codes_node(NodeId{n}));
+          break;
+        case Precision::kRows:
+          TRY(add_rows_node(NodeId{n}));
+          break;
+        case Precision::kFloat:
+          TRY(add_float_node(graph_.nodes()[n]));
+          break;
       }
     }
     add_outputs();
@@ -263,6 +269,39 @@ class Applier {
     const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
                                       {{out_.unused_name(graph_[output].name), type_in(output, group)}}, node.origin);
     in_codes_[{output, group}] = out_[made].outputs[0];
+    remember(out_[made].outputs[0], output);
+    return {};
+  }
+
+  // Floats in and out; the weight alone is in codes.
+  Expected<void> add_rows_node(NodeId id) {
+    const Node& node = graph_[id];
+    const ValueId weight = node.inputs[1];
+    const Constant& weights = *graph_.constant(weight);
+    const std::int32_t axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape).value_or(0);
+    std::vector<ValueId> inputs{as_float(node.inputs[0])};
+    const std::string name = out_.unused_name(graph_[weight].name + ".codes");
+    const std::size_t channels = static_cast<std::size_t>(graph_.type(weight).shape[0].value());
+    if (!plan_.has_ranges) {
+      inputs.push_back(out_.add_constant(
+          name, {DType::kI8, graph_.type(weight).shape, Quant{std::vector<float>(channels, 1.0F), 0, axis}},
+          without_data(weights)));
+      if (node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
+    } else {
+      LayerOptions options{true, config_.mse_weights, std::nullopt};
+      if (config_.bias_correction != BiasCorrection::kOff) options.input_means = means_of(node);
+      const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
+      const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis, 1, options);
+      inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
+                                         Constant{weights.fqn, layer.weights, std::nullopt}));
+      if (offsets != nullptr || options.input_means) {
+        inputs.push_back(out_.add_constant(out_.unused_name(graph_[weight].name + ".bias"), layer.float_bias));
+      }
+    }
+    const ValueId output = node.outputs[0];
+    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
+                                      {{out_.unused_name(graph_[output].name), graph_.type(output)}}, node.origin);
+    in_float_[output.index] = out_[made].outputs[0];
     remember(out_[made].outputs[0], output);
     return {};
   }

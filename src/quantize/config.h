@@ -72,8 +72,8 @@ struct QuantConfig {
   BorderType inputs = BorderType::kFloat;
   BorderType outputs = BorderType::kFloat;
   BiasCorrection bias_correction = BiasCorrection::kAnalytic;
-  bool mse_weights = true;       // scales of weights by least squares, else by the largest number
-  bool equalize = true;          // channels of one range, by factors that weights take and give back
+  bool mse_weights = true;  // scales of weights by least squares, else by the largest number
+  bool equalize = true;     // channels of one range, by factors that weights take and give back
   // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
   // and their weights next to nothing, they stay in float where the target has it.
   double front = 0.075;

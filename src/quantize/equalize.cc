@@ -280,8 +280,8 @@ class Equalizer {
       if (node.inputs.size() > 2) inputs[2] = scaled_constant(rewriter.graph(), node, 2, nullptr, of_result);
       Graph& out = rewriter.graph();
       const ValueId result = node.outputs[0];
-      const NodeId made =
-          out.add_node(node.op, node.attrs, std::move(inputs), {{graph_[result].name, graph_.type(result)}}, node.origin);
+      const NodeId made = out.add_node(node.op, node.attrs, std::move(inputs),
+                                       {{graph_[result].name, graph_.type(result)}}, node.origin);
       rewriter.replace(result, out[made].outputs[0]);
     }
     return without_dead_code(std::move(rewriter).finish());

@@ -131,7 +131,7 @@ class Solver {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       for (const ValueId input : graph_.nodes()[n].inputs) {
         // Who reads the float of a value that is made in float loses nothing.
-        if (in_.precision[n] == Precision::kFloat && is_made_in_float(input)) continue;
+        if (in_.precision[n] != Precision::kCodes && is_made_in_float(input)) continue;
         ++all[input.index];
       }
     }

@@ -18,7 +18,11 @@
 
 namespace isthmus {
 
-enum class Precision : std::uint8_t { kFloat, kCodes };
+enum class Precision : std::uint8_t {
+  kFloat,
+  kRows,  // floats in and out, weights in codes; the device quantizes each row as it comes
+  kCodes,
+};
 
 // A node asks one of its inputs to have the parameters of its result.
 struct Tie {

@@ -160,22 +160,26 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
   const std::size_t count = graph.nodes().size();
   Precisions result{std::vector<Precision>(count, Precision::kFloat), std::vector<std::optional<Reason>>(count)};
   PrecisionNetwork network(graph, config);
+  const IntegerRules& rules = backend.integers;
+  std::vector<bool> can_have_rows(count, false);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
   const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat;
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
     const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
-    if (is_real) result.reasons[i] = backend.integers.refusal(graph, node, settings[i].storage);
+    if (is_real) result.reasons[i] = rules.refusal(graph, node, settings[i].storage);
     const bool can = is_real && !result.reasons[i] && !node.in_float && !settings[i].in_float && !is_front[i];
-    if (!backend.integers.has_float) {
+    if (!rules.has_float) {
       if (can) result.of_node[i] = Precision::kCodes;
       continue;
     }
     if (!can) {
       network.pin(i, Precision::kFloat);
     } else if (has_weights(node.op)) {
-      network.pin(i, Precision::kCodes);
+      can_have_rows[i] =
+          settings[i].per_channel && rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);
+      if (!can_have_rows[i]) network.pin(i, Precision::kCodes);
     } else if (is_fused[i] && !graph.producer(node.inputs[0])->in_float &&
                !settings[graph[node.inputs[0]].index].in_float) {
       network.tie(i, graph[node.inputs[0]].index);
@@ -183,10 +187,14 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
       network.prefer_codes(i);
     }
   }
-  if (!backend.integers.has_float) return result;
+  if (!rules.has_float) return result;
   const std::vector<bool> in_codes = network.solve();
   for (std::size_t i = 0; i < count; ++i) {
-    if (in_codes[PrecisionNetwork::place(i)]) result.of_node[i] = Precision::kCodes;
+    if (in_codes[PrecisionNetwork::place(i)]) {
+      result.of_node[i] = Precision::kCodes;
+    } else if (can_have_rows[i]) {
+      result.of_node[i] = Precision::kRows;
+    }
   }
   return result;
 }

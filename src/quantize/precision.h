@@ -18,9 +18,10 @@ struct Precisions {
   std::vector<std::optional<Reason>> reasons;  // by node: why the device has no codes for it
 };
 
-// What has weights computes with codes where the device can; steps of composites and what the user or the device wants
-// in float do not. All others take the precision that makes the fewest bytes change theirs; where both make as many,
-// movers take codes and what computes takes float. Devices without float compute with codes whatever they can.
+// What has weights computes with codes where the device can, or with weights in codes alone where it has such a form
+// and floats are around; steps of composites and what the user or the device wants in float do not. All others take the
+// precision that makes the fewest bytes change theirs; where both make as many, movers take codes and what computes
+// takes float. Devices without float compute with codes whatever they can.
 Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
                              const QuantConfig& config);
 

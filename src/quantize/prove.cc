@@ -83,7 +83,7 @@ class Proof {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       has_data = has_data || (is_data_input(node.op, i) && is_codes(node.inputs[i]));
     }
-    if (!has_data) return broken(node, "computes in float", described(*find_codes(node)));
+    if (!has_data) return rows(node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) TRY(input(node, i));
     TRY(result(node));
     TRY(shares(node));
@@ -91,6 +91,24 @@ class Proof {
     TRY(keeps_pins(node));
     for (const OwnDemand& row : kOwnDemands) {
       if (row.op == node.op) TRY((this->*row.check)(node));
+    }
+    return {};
+  }
+
+  // Floats in and out, with weights in codes.
+  Expected<void> rows(const Node& node) const {
+    if (rules_.quantizes_rows == nullptr || !rules_.quantizes_rows(graph_, node)) {
+      return broken(node, "computes in float", described(*find_codes(node)));
+    }
+    const auto& roles = def(node.op).roles;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (roles[std::min(i, roles.size() - 1)] == Role::kWeight) {
+        TRY(weight(node, id));
+        if (quant(id).axis < 0) return broken(node, "its weight has a scale for each channel", described(id));
+      } else if (is_codes(id)) {
+        return broken(node, "nothing but its weight is codes", described(id));
+      }
     }
     return {};
   }

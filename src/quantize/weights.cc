@@ -145,6 +145,7 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   const std::span<std::int8_t> codes(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
   std::vector<std::byte> bias_bytes(layout.channels * sizeof(std::int32_t));
   std::vector<float> bias_scales;
+  std::vector<std::byte> float_bytes(layout.channels * sizeof(float));
   for (std::size_t c = 0; c < layout.channels; ++c) {
     const auto scale = static_cast<double>(scale_of(c));
     for (std::size_t o = 0; o < layout.outer; ++o) {
@@ -157,6 +158,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     if (options.input_means && layout.outer == 1) {
       offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
     }
+    const auto float_offset = static_cast<float>(offset);
+    std::memcpy(float_bytes.data() + c * sizeof(float_offset), &float_offset, sizeof(float_offset));
     const float offset_scale = bias_scale(input_scale, scale_of(c));
     if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
     const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
@@ -167,7 +170,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   return {view_of(DType::kI8, weights.sizes, std::move(bytes)),
           {scales, 0, has_list ? axis : -1},
           view_of(DType::kI32, {static_cast<std::int64_t>(layout.channels)}, std::move(bias_bytes)),
-          {bias_scales, 0, has_list ? 0 : -1}};
+          {bias_scales, 0, has_list ? 0 : -1},
+          view_of(DType::kF32, {static_cast<std::int64_t>(layout.channels)}, std::move(float_bytes))};
 }
 
 }  // namespace isthmus

@@ -24,6 +24,7 @@ struct QuantizedLayer {
   Quant weight_quant;
   TensorView bias;
   Quant bias_quant;
+  TensorView float_bias;  // the same before it became codes
 };
 
 // `axis` is that of the output channels in the weights. The bias may be null: then it is zero but for what it makes up

@@ -48,8 +48,7 @@ void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& 
   summary.groups = plan.groups.size();
   for (const Cut& cut : plan.cuts) {
     const Node& reader = graph[cut.tie.node];
-    summary.rescales.push_back(
-        {graph[reader.inputs[cut.tie.input]].name, graph[reader.outputs[0]].name, cut.because});
+    summary.rescales.push_back({graph[reader.inputs[cut.tie.input]].name, graph[reader.outputs[0]].name, cut.because});
   }
   if (plan.has_ranges) return;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -57,9 +56,9 @@ void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& 
     if (plan.precision[n] != Precision::kCodes) continue;
     for (const RatioLimit& limit : backend.integers.ratios) {
       if (limit.op != node.op) continue;
-      summary.unproven.push_back({graph[node.outputs[0]].name, std::string(name_of(node.op)),
-                                  fmt::format("ratio of scales in {:g}..{:g}: {}", limit.min, limit.max,
-                                              limit.because)});
+      summary.unproven.push_back(
+          {graph[node.outputs[0]].name, std::string(name_of(node.op)),
+           fmt::format("ratio of scales in {:g}..{:g}: {}", limit.min, limit.max, limit.because)});
     }
   }
 }
@@ -109,8 +108,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
     file.device_nodes += delegate.device_nodes;
     for (const Conversion& conversion : delegate.conversions) {
       if (!conversion.moves_data) continue;
-      file.transposes.push_back({graph[conversion.value].name,
-                                 fmt::format("{}", fmt::join(conversion.from, "")),
+      file.transposes.push_back({graph[conversion.value].name, fmt::format("{}", fmt::join(conversion.from, "")),
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
   }
@@ -123,8 +121,9 @@ void add_layer_errors(CompileSummary& summary, const Graph& model, const std::ve
   for (const ValueError& error : errors) {
     const Node* maker = model.producer(error.value);
     summary.errors.push_back({model[error.value].name, maker == nullptr ? "input" : std::string(name_of(maker->op)),
-                              maker == nullptr ? "" : maker->origin.source, maker == nullptr ? "" : maker->origin.module,
-                              error.total.db(), error.total.cosine(), error.rounding.db(), error.alone.db()});
+                              maker == nullptr ? "" : maker->origin.source,
+                              maker == nullptr ? "" : maker->origin.module, error.total.db(), error.total.cosine(),
+                              error.rounding.db(), error.alone.db()});
   }
   std::ranges::stable_sort(summary.errors, {}, &CompileSummary::LayerError::db);
 }

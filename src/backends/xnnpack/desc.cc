@@ -46,6 +46,7 @@ const BackendDesc& desc() {
               .pins = {},
               .has_rescale = true,
               .refusal = refusal_in_codes,
+              .quantizes_rows = has_row_form,
               .takes_bounds = takes_bounds,
           },
       .refusal = refusal,

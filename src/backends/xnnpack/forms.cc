@@ -65,6 +65,11 @@ std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DTy
   return form.codes_refusal == nullptr ? std::nullopt : form.codes_refusal(graph, node);
 }
 
+bool has_row_form(const Graph& graph, const Node& node) {
+  const FormRow* form = find_form(node.op);
+  return form != nullptr && form->quantizes_rows && graph.type(node.inputs[0]).rank() >= 2;
+}
+
 bool takes_bounds(const Node& node) {
   const FormRow* form = find_form(node.op);
   return form != nullptr && form->has_bounds && form->codes == CodesForm::kAlike;
