@@ -28,6 +28,11 @@ const SharingRow* sharing_of(const IntegerRules& rules, Op op) {
   return by_flow;
 }
 
+bool must_share(const IntegerRules& rules, Op op) {
+  const SharingRow* row = sharing_of(rules, op);
+  return row != nullptr && row->sharing == Sharing::kMustEqual;
+}
+
 bool is_data_input(Op op, std::size_t input) {
   const OpDef& row = def(op);
   if (row.roles.empty()) return false;

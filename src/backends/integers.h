@@ -72,6 +72,9 @@ struct IntegerRules {
 // The row that counts for an op, null where it is free.
 const SharingRow* sharing_of(const IntegerRules& rules, Op op);
 
+// Whether its data inputs and its result have one set of parameters.
+bool must_share(const IntegerRules& rules, Op op);
+
 // Which inputs of a node are data that are quantized as activations are: indices, conditions, weights, biases and
 // parameters are not.
 bool is_data_input(Op op, std::size_t input);

@@ -151,6 +151,12 @@ Expected<void> read_cut_bits(const toml::node& node, QuantConfig& config) {
   config.cut_bits = value;
   return {};
 }
+Expected<void> read_front(const toml::node& node, QuantConfig& config) {
+  const double value = number(node);
+  if (!(value >= 0 && value <= 1)) return bad_input("expected a share from 0 to 1");
+  config.front = value;
+  return {};
+}
 Expected<void> read_promote(const toml::node& node, QuantConfig& config) {
   const auto* value = node.as_integer();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -202,6 +208,7 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>},
     {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
     {"equalize", read_truth<&QuantConfig::equalize, QuantConfig>},
+    {"front", read_front},
     {"promote", read_promote},
 };
 constexpr Key<QuantRule> kRuleKeys[] = {
@@ -312,9 +319,13 @@ std::string globs_text(const QuantRule& rule) {
 }  // namespace
 
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path) {
-  const toml::table table = TRY(parsed(text, path));
   QuantConfig config;
   config.file = path;
+  return read_config(text, path, std::move(config));
+}
+
+Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config) {
+  const toml::table table = TRY(parsed(text, path));
   for (const auto& [key, node] : in_order(table)) {
     if (key->str() == kRule) {
       config.rules = TRY(read_rules(*key, *node, path));

@@ -11,7 +11,8 @@
 //   outputs = "float"
 //   bias_correction = "analytic"  # or "off", "sequential"
 //   weights = "mse"               # scales of weights by least squares; "minmax": by the largest number
-//   equalize = false              # scales moved between layers, for weights with one scale
+//   equalize = true               # channels of one range, by factors that weights take and give back
+//   front = 0.075                 # share of the model's products that its first layers may compute in float
 //   promote = 0                   # so many of the worst nodes are computed in float
 //
 //   [[rule]]                      # for the nodes that all of its globs match; as many rules as you like
@@ -72,7 +73,10 @@ struct QuantConfig {
   BorderType outputs = BorderType::kFloat;
   BiasCorrection bias_correction = BiasCorrection::kAnalytic;
   bool mse_weights = true;       // scales of weights by least squares, else by the largest number
-  bool equalize = false;         // scales moved between layers, for weights with one scale
+  bool equalize = true;          // channels of one range, by factors that weights take and give back
+  // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
+  // and their weights next to nothing, they stay in float where the target has it.
+  double front = 0.075;
   std::size_t promote = 0;       // so many of the worst nodes are computed in float
   std::vector<QuantRule> rules;  // the last that matches wins, for each setting
   std::string file;              // of the rules, for messages
@@ -81,6 +85,8 @@ struct QuantConfig {
 // Of a quant.toml; the path is for messages alone. Unknown keys and wrong values are errors that name the line, what is
 // allowed, and what was probably meant.
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path);
+// The same, over what is there already.
+Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config);
 
 // What the rules make of one node.
 struct NodeSettings {
