@@ -61,8 +61,8 @@ TEST(Prove, MessagesNameNodeDemandAndBothSides) {
             "zp 0");
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f)", "softmax(%fc1)")),
             "softmax %weights (net.py:6): what it makes of codes are codes: %weights is f32[1,2]");
-  EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f) axis=1", "linear(%fc1_f, %w1)")),
-            "linear %weights (net.py:6): computes in float: %w1 has i8 axis 0 scale 0.01,0.011 zp 0");
+  // Rows of floats are quantized as they come; the delegate has no such thing for products of two tensors.
+  EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f) axis=1", "linear(%fc1_f, %w1)")), "proved");
 }
 
 TEST(Prove, ClampsThatAreGoneLeaveTheirBounds) {
