@@ -111,12 +111,14 @@ void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_
 
 int main(int argc, char** argv) {
   using namespace isthmus;
-  const std::map<std::string, Pattern> patterns{{"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}};
+  const std::map<std::string, Pattern> patterns{
+      {"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}};
   for (const auto& [name, pattern] : patterns) {
     for (const std::size_t nodes : {10'000, 30'000, 100'000}) {
-      benchmark::RegisterBenchmark((name + "/" + std::to_string(nodes)).c_str(),
-                                   [pattern = pattern, nodes](benchmark::State& state) { run(state, pattern, nodes, false); })
-          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark((name + "/" + std::to_string(nodes)).c_str(), [pattern = pattern,
+                                                                                  nodes](benchmark::State& state) {
+        run(state, pattern, nodes, false);
+      })->Unit(benchmark::kMillisecond);
     }
   }
   benchmark::RegisterBenchmark("skips_with_histograms/5000", [](benchmark::State& state) {

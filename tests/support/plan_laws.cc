@@ -46,13 +46,15 @@ class Sharing {
     }
     for (const Output& output : graph.outputs()) {
       const bool is_codes = config.outputs != BorderType::kFloat;
-      if (const auto* id = std::get_if<ValueId>(&output.value)) readings_[id->index].push_back({std::nullopt, is_codes});
+      if (const auto* id = std::get_if<ValueId>(&output.value))
+        readings_[id->index].push_back({std::nullopt, is_codes});
     }
   }
 
-  // What the reader that suffers most from one set of parameters for these members loses, not counting who reads
-  // through the tie `besides`; and its value.
-  std::pair<double, ValueId> worst(const std::vector<Member>& members, std::optional<Tie> besides) const {
+  // What the reader that suffers most from one set of parameters for these members loses; and its value.
+  std::pair<double, ValueId> worst(const std::vector<Member>& members) const {
+    std::set<ValueId> inside;
+    for (const Member& member : members) inside.insert(member.value);
     Range hull;
     for (const Member& member : members) {
       if (hidden_.contains(member.value)) continue;
@@ -60,8 +62,9 @@ class Sharing {
     }
     std::pair<double, ValueId> result{0, {}};
     for (const Member& member : members) {
-      if (graph_.constant(member.value) != nullptr || hidden_.contains(member.value) || width(member.own) <= 0) continue;
-      const double need = needed(member, besides);
+      if (graph_.constant(member.value) != nullptr || hidden_.contains(member.value) || width(member.own) <= 0)
+        continue;
+      const double need = needed(member, inside);
       if (!std::isfinite(need)) continue;
       const double bits = std::log2(width(hull) / need);
       if (bits > result.first) result = {bits, member.value};
@@ -78,15 +81,17 @@ class Sharing {
   bool is_in_codes(ValueId id) const { return is_made_in_codes(graph_, plan_.precision, config_, id); }
 
   // The range that somebody outside wants the value to have; infinite where there is nobody.
-  double needed(const Member& member, std::optional<Tie> besides) const {
+  double needed(const Member& member, const std::set<ValueId>& inside) const {
     double need = std::numeric_limits<double>::infinity();
     for (const Reading& reading : readings_[member.value.index]) {
       if (!reading.is_codes && !is_in_codes(member.value)) continue;
       if (!reading.tie) {
         need = std::min(need, width(member.own));
-      } else if (reading.tie != besides && is_cut_.contains(*reading.tie) && is_in_codes(member.value)) {
+        continue;
+      }
+      const ValueId result = graph_[reading.tie->node].outputs[0];
+      if (is_cut_.contains(*reading.tie) && is_in_codes(member.value) && !inside.contains(result)) {
         // Behind the rescale nothing is finer than the group there.
-        const ValueId result = graph_[reading.tie->node].outputs[0];
         need = std::min(need, std::max(width(member.own), width(hull_of(*plan_.group(result)))));
       }
     }
@@ -117,8 +122,8 @@ std::string decisions(const Graph& graph, const QuantPlan& plan, std::string (*n
   for (const Group& group : plan.groups) {
     std::multiset<std::string> members;
     for (const Member& member : group.members) {
-      members.insert(fmt::format("{} {} {} loses {}", named(member.value), member.own.min, member.own.max,
-                                 member.bits_lost));
+      members.insert(
+          fmt::format("{} {} {} loses {}", named(member.value), member.own.min, member.own.max, member.bits_lost));
     }
     lines.insert(fmt::format("group {} [{}, {}]: {}", quant_text(group.quant, group.storage), group.range.min,
                              group.range.max, fmt::join(members, ", ")));
@@ -165,10 +170,11 @@ std::string removable_cut(const Graph& graph, const QuantPlan& plan, const Backe
     std::vector<Member> both = plan.group(node.inputs[cut.tie.input])->members;
     const std::vector<Member>& others = plan.group(node.outputs[0])->members;
     both.insert(both.end(), others.begin(), others.end());
-    const auto [bits, value] = sharing.worst(both, cut.tie);
+    const auto [bits, value] = sharing.worst(both);
     if (bits >= config.cut_bits) continue;
-    return fmt::format("{} -> {}: without it readers of {} lose {} bits; it says {}", graph[node.inputs[cut.tie.input]].name,
-                       graph[node.outputs[0]].name, graph[value].name, bits, cut.because);
+    return fmt::format("{} -> {}: without it readers of {} lose {} bits; it says {}",
+                       graph[node.inputs[cut.tie.input]].name, graph[node.outputs[0]].name, graph[value].name, bits,
+                       cut.because);
   }
   return {};
 }
@@ -180,7 +186,7 @@ std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const Backend
     const auto is_constant = [&](const Member& member) { return graph.constant(member.value) != nullptr; };
     // What a constant brings to a join cannot be cut off.
     if (std::ranges::any_of(group.members, is_constant)) continue;
-    const auto [bits, value] = sharing.worst(group.members, std::nullopt);
+    const auto [bits, value] = sharing.worst(group.members);
     if (bits >= config.cut_bits) return fmt::format("readers of {} lose {} bits", graph[value].name, bits);
   }
   return {};

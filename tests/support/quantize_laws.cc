@@ -22,10 +22,11 @@ constexpr double kLeastDb = 12;
 
 const BackendDesc& backend() { return *find_backend("xnnpack"); }
 
-// Some seeds each: all settings at their defaults; the border in codes; fronts in float; cuts that come later.
+// Some seeds each: the border in codes, cuts that come later, and first layers in float: of those that cost the same,
+// names decide, so that no made-up statistics go with them.
 QuantConfig config_of(unsigned seed) {
   QuantConfig config;
-  config.front = seed % 3 == 0 ? 0.2 : 0;
+  config.front = seed % 6 == 3 ? 0.2 : 0;
   config.cut_bits = seed % 5 == 0 ? 2.5 : 1.0;
   if (seed % 4 == 1) config.inputs = BorderType::kInt8;
   if (seed % 4 == 2) config.outputs = BorderType::kUint8;
@@ -124,7 +125,8 @@ std::string broken_compute_law(unsigned seed) {
   if (const auto verified = verify(graph); !verified) return broken("verify", verified.error().text());
   const auto parsed = parse_graph(print(graph));
   if (!parsed) return broken("parse", parsed.error().text());
-  if (print(*parsed) != print(graph)) return broken("print, parse, print", first_difference(print(graph), print(*parsed)));
+  if (print(*parsed) != print(graph))
+    return broken("print, parse, print", first_difference(print(graph), print(*parsed)));
   const auto expected = interpret(prepared->graph, sample);
   if (!expected) return broken("the interpreter", expected.error().text());
   const auto found = interpret_integers(graph, sample, backend().integers.arithmetic);

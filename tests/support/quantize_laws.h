@@ -11,8 +11,8 @@ namespace isthmus::test {
 // for nothing, and nobody who stands outside of a group suffers from it.
 std::string broken_plan_law(unsigned seed);
 
-// The same of the quantized graph: it is proven, prints and parses, shares where it must, runs in integers, and computes
-// nearly what the model computes.
+// The same of the quantized graph: it is proven, prints and parses, shares where it must, runs in integers, and
+// computes nearly what the model computes.
 std::string broken_compute_law(unsigned seed);
 
 struct Decided {

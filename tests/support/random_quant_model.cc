@@ -77,11 +77,16 @@ Graph RandomQuantModel::make() {
   for (const char* name : {"x", "y", "z"}) {
     values_.push_back(graph_.add_input(name, {DType::kF32, {1, 4, 4, 4}}));
   }
-  const std::size_t nodes = 8 + pick(20);
+  const std::size_t nodes = 12 + pick(30);
   for (std::size_t i = 0; i < nodes; ++i) values_.push_back(grow(values_[pick(values_.size())]));
-  graph_.add_output({values_.back(), OutputKind::kResult, {}});
-  for (std::size_t i = pick(3); i > 0; --i) {
-    graph_.add_output({values_[3 + pick(nodes)], OutputKind::kResult, {}});
+  // Nothing is made for nobody, and some of what others read is returned, too.
+  std::vector<bool> is_read(graph_.values().size(), false);
+  for (const Node& node : graph_.nodes()) {
+    for (const ValueId input : node.inputs) is_read[input.index] = true;
+  }
+  for (const ValueId value : values_) {
+    const bool is_result = graph_[value].kind == ValueKind::kResult;
+    if (is_result && (!is_read[value.index] || pick(12) == 0)) graph_.add_output({value, OutputKind::kResult, {}});
   }
   return std::move(graph_);
 }
@@ -164,7 +169,8 @@ ValueId RandomQuantModel::layer(ValueId value) {
   };
   switch (pick(4)) {
     case 0:
-      return take(emitter_.emit(Op::kLinear, NoAttrs{}, {value, weights({4, shape[3].value()}), constant({4}, factor)}));
+      return take(
+          emitter_.emit(Op::kLinear, NoAttrs{}, {value, weights({4, shape[3].value()}), constant({4}, factor)}));
     case 1: {
       ConvAttrs attrs{{1, 1}, {1, 1, 1, 1}, {1, 1}, channels};
       return take(emitter_.emit(Op::kConv2d, attrs, {value, weights({channels, 1, 3, 3})}));
@@ -235,6 +241,7 @@ ValueId RandomQuantModel::join(ValueId value) {
 }
 
 ValueId RandomQuantModel::grow(ValueId value) {
+  if (graph_[value].kind == ValueKind::kInput && pick(4) != 0) return layer(value);
   switch (pick(15)) {
     case 0:
     case 1:
