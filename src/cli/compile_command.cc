@@ -134,7 +134,7 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   few.most = std::min(few.most.value_or(kMostCompared), kMostCompared);
   const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
-  const Runner program = TRY(program_runner(Blob(compiled.bytes, nullptr), threads));
+  const Runner program = TRY(program_runner(Blob(compiled.bytes, nullptr), threads, &journey.quantized->quantized.graph));
   const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
