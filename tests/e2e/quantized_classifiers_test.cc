@@ -45,7 +45,7 @@ TEST_P(Classifiers, KeepTheirAccuracyInInt8) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trained, Classifiers, testing::Values(Bar{"cnn", 35, 0.25}, Bar{"vit", 38, 0.3}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
 }  // namespace isthmus
