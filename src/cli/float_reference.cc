@@ -50,8 +50,8 @@ std::vector<TensorType> output_types(const Graph& graph) {
 Runner with_border(Runner inner, const Graph& graph) {
   std::vector<TensorType> inputs;
   for (const ValueId id : graph.inputs()) inputs.push_back(graph.type(id));
-  return [inner = std::move(inner), inputs = std::move(inputs),
-          outputs = output_types(graph)](std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
+  return [inner = std::move(inner), inputs = std::move(inputs), outputs = output_types(graph)](
+             std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
     std::vector<Tensor> converted;
     for (std::size_t i = 0; i < given.size(); ++i) {
       const bool becomes_codes = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
