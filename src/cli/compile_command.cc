@@ -64,6 +64,21 @@ Expected<Journey> start(const CompileOptions& options) {
                  std::nullopt};
 }
 
+// How many samples the techniques see that need them again: they are interpreted, node by node.
+constexpr std::size_t kMostRefining = 8;
+
+Expected<std::vector<std::vector<Tensor>>> few_samples(const CompileOptions& options, const Journey& journey,
+                                                       std::size_t most) {
+  Diagnostics ignored;
+  DataOptions few = options.samples;
+  if (few.data.ends_with(".stats")) few.data.clear();
+  few.most = std::min(few.most.value_or(most), most);
+  const auto source = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  std::vector<std::vector<Tensor>> samples;
+  while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
+  return samples;
+}
+
 // Without data where `check` asks, with them where `compile` does.
 Expected<void> travel(const CompileOptions& options, bool with_data, Journey& journey) {
   const Graph& loaded = journey.opened.model.graph;
@@ -78,8 +93,11 @@ Expected<void> travel(const CompileOptions& options, bool with_data, Journey& jo
     journey.prepared->times.push_back({"calibrate", elapsed.count()});
   }
   const Statistics* known = journey.statistics ? &*journey.statistics : nullptr;
-  journey.quantized = TRY(within(
-      quantize(*journey.prepared, journey.backend(), known, journey.config, journey.diagnostics), options.model.file));
+  std::vector<std::vector<Tensor>> samples;
+  if (known != nullptr && needs_samples(journey.config)) samples = TRY(few_samples(options, journey, kMostRefining));
+  journey.quantized =
+      TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
+                 options.model.file));
   return {};
 }
 
@@ -134,7 +152,8 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   few.most = std::min(few.most.value_or(kMostCompared), kMostCompared);
   const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
-  const Runner program = TRY(program_runner(Blob(compiled.bytes, nullptr), threads));
+  const Runner program =
+      TRY(program_runner(Blob(compiled.bytes, nullptr), threads, &journey.quantized->quantized.graph));
   const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
@@ -147,10 +166,7 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
 // What each value lost, on the reference kernels.
 Expected<void> add_errors(const CompileOptions& options, const Journey& journey, CompileSummary& summary) {
   constexpr std::size_t kMostSamples = 4;
-  Diagnostics ignored;
-  DataOptions few = options.samples;
-  if (few.data.ends_with(".stats")) few.data.clear();
-  const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  const auto samples = given_samples(TRY(few_samples(options, journey, kMostSamples)));
   const auto errors = TRY(layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
                                        journey.backend(), *samples, kMostSamples));
   add_layer_errors(summary, journey.quantized->model, errors);
