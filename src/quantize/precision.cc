@@ -40,16 +40,19 @@ double elements_of(const Graph& graph, ValueId id) {
 // that it depends on.
 std::vector<bool> front_layers(const Graph& graph, double share) {
   constexpr double kMostWeights = 0.01;  // of all
+  // Of shorter sums, a good part of the time goes to what happens to each sum, where codes gain nothing.
+  constexpr double kLongSum = 64;
   std::vector<double> products(graph.nodes().size(), 0);
   std::vector<double> weights(graph.nodes().size(), 0);
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
     if (node.op == Op::kForeign || !has_weights(node.op)) continue;
-    const double outputs = graph.type(node.inputs[1]).shape.empty() ? 1 : elements_of(graph, node.inputs[1]);
-    const Dim channels = graph.type(node.inputs[1]).rank() > 0 ? graph.type(node.inputs[1]).shape[0] : Dim(1);
-    weights[i] = outputs;
-    products[i] = elements_of(graph, node.outputs[0]) * outputs /
-                  (channels.is_fixed() ? static_cast<double>(std::max<std::int64_t>(channels.value(), 1)) : 1);
+    const double all = elements_of(graph, node.inputs[1]);
+    const Shape& shape = graph.type(node.inputs[1]).shape;
+    const double channels = shape.empty() || !shape[0].is_fixed() ? 1 : static_cast<double>(shape[0].value());
+    const double length = all / std::max(channels, 1.0);
+    weights[i] = all;
+    products[i] = elements_of(graph, node.outputs[0]) * length * std::min(1.0, length / kLongSum);
   }
   const double most_products = share * std::accumulate(products.begin(), products.end(), 0.0);
   const double most_weights = kMostWeights * std::accumulate(weights.begin(), weights.end(), 0.0);
