@@ -58,11 +58,12 @@ std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from,
   const double unit = std::ldexp(1, log2_above(most) - 29);
   const auto result = multiplier_of(unit / static_cast<double>(to.quant->scale()), ScaleBits::k31);
   if (!result) return std::nullopt;
-  // Where two tables are multiplied, their product is a little less than 32767.
-  const double one = from.dtype == DType::kI16 ? 32767.0 * 32767.0 / 32768.0 : 32767.0;
-  return LogSoftmaxConstants{exp_tables(from.quant->scale(), from.dtype), shifted_factor(scale / unit),
-                             shifted_factor(std::numbers::ln2 * 0x1p-23 / unit),
-                             static_cast<std::int32_t>(std::nearbyint(std::log2(one) * 0x1p23)), *result};
+  const double one = 1 - 0x1p-15;  // what exp(0) is in a table; of 16 bits there are two of them
+  return LogSoftmaxConstants{
+      exp_tables(from.quant->scale(), from.dtype), shifted_factor(scale / unit),
+      shifted_factor(std::numbers::ln2 * 0x1p-23 / unit),
+      static_cast<std::int32_t>(std::nearbyint(std::log2(one) * (from.dtype == DType::kI16 ? 0x1p24 : 0x1p23))),
+      *result};
 }
 
 std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
@@ -74,20 +75,19 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   result.count = static_cast<std::int32_t>(count);
   const auto many = static_cast<double>(count);
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1)));  // of C - 1: C <= 2^bits
-  result.square_shift = (bits + 1) / 2 * 2;
   const int code_bits = from.dtype == DType::kI16 ? 16 : 8;
   result.product_shift = std::max(0, code_bits + bits + 24 - 31);
-  result.exponent = result.product_shift - 25 - result.square_shift / 2;
+  result.exponent = result.product_shift - 33;
   // C^3 * eps in units of the sum of squares at n = 0.
   const auto scale = static_cast<double>(from.quant->scale());
-  const double base = many * many * many * eps / (scale * scale) * std::ldexp(1, -result.square_shift - 34);
+  const double base = many * many * many * eps / (scale * scale) * 0x1p-34;
   if (!std::isfinite(base)) return std::nullopt;
   if (base > 0) {
     int exponent = 0;
     const double mantissa = std::frexp(base, &exponent);
     result.eps = static_cast<std::int32_t>(std::min(std::nearbyint(std::ldexp(mantissa, 31)), 0x1p31 - 1));
     result.eps_shift = 31 - exponent;
-    // eps >> (eps_shift - 2n) is at most 2^29, the sum of squares hardly more than 2^30.
+    // eps >> (eps_shift - 2n) is at most 2^29, and above 2^26 where that is what limits n.
     result.most_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
     if (result.most_shift < 1) return std::nullopt;
   }

@@ -90,14 +90,19 @@ struct MantissaTable {
   std::int32_t offset = 0;
   std::int32_t fraction = 0;
 };
-const MantissaTable& reciprocal_table();  // 2^30 / m, in 24 bits of fraction
+const MantissaTable& reciprocal_table();  // 2^30 / m, in 24 bits of fraction; 1 at most
 const MantissaTable& log2_table();        // log2(m / 2^30), in 23 bits of fraction
 const MantissaTable& rsqrt_table();       // sqrt(2^30 / m), in 23 bits of fraction
 
-// exp(-scale * difference) * 32767 of differences of codes, as the sum and the product of softmax need them.
+// exp(-scale * difference) of differences of codes, in 30 bits of fraction and a little less than that, so that 1 fits:
+// high * 2^15 + low. Differences are 0..255, times 128 for TABLE, whose results are shifted right by 7.
+struct ExpTable {
+  Table16 high;
+  Table16 low;
+};
 struct ExpTables {
-  Table16 fine;    // of differences 0..255, times 128
-  Table16 coarse;  // of 16 bits only: of 256 times those
+  ExpTable fine;
+  ExpTable coarse;  // of 16 bits only: of 256 times the differences
   bool is_wide = false;
 };
 ExpTables exp_tables(float scale, DType codes);
@@ -129,7 +134,7 @@ struct LayerNormConstants {
   std::int32_t eps = 0;              // of 31 bits
   std::int32_t eps_shift = 0;        // at n: eps >> (eps_shift - 2n)
   std::int32_t product_shift = 0;    // k
-  std::int32_t exponent = 0;         // k - 25 - p / 2
+  std::int32_t exponent = 0;         // k - 33
   std::vector<std::int32_t> weight;  // one, or one for each number of a row
   std::int32_t weight_shift = 0;
   std::vector<std::int32_t> bias;  // one, or one for each number of a row

@@ -1,18 +1,21 @@
 // Integer kernel of layer_norm: exact differences to the mean, the sum of their squares in 32 bits with an exponent for
 // each row, its root by a table of the mantissa; only the last step rounds to codes.
 //
-// Row by row, all numbers of 32 bits; C, p, k, the weights and biases are LayerNormConstants:
+// Row by row, all numbers of 32 bits; C, k, the weights and biases are LayerNormConstants; all right shifts round:
 //   x = RESCALE(codes); sum = REDUCE_SUM(x); d = C * x - sum: C times the difference to the mean, exact
 //   a = MAX(C * RESCALE(REDUCE_MAX(codes)) - sum, sum - C * RESCALE(REDUCE_MIN(codes))): the greatest difference
 //   n = MIN(CLZ(MAX(a, 1)), most_shift); t = (d << (n - 1)) >> 16: 16 bits, as many of them used as the row allows
-//   s = REDUCE_SUM(MUL(t, t, p)) + (eps >> MIN(eps_shift - 2n, 31)); q = MAX(s, 1)
-//   h = floor((CLZ(q) - 1) / 2); m = q << 2h: at least 2^29
+//   high = floor(t * t / 2^16), low = t * t - (high << 16)
+//   s = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^16)
+//   s = s + carry, rest = rest - (carry << 16): two parts, because 32 bits do not hold the sum of squares
+//   h = floor((CLZ(s + (eps >> MIN(eps_shift - 2n + 16, 31)) + 1) - 1) / 2)
+//   q = (s << 2h) + rest * 2^(2h - 16) + (eps >> MIN(eps_shift - 2n - 2h + 16, 31)), by shifts to the side of the sign
+//   g = floor((CLZ(MAX(q, 1)) - 1) / 2); m = q << 2g: at least 2^29
 //   f = TABLE16(RESCALE_i16(m - 5 * 2^28, 2^-13 / 3)) + 2^23: sqrt(2^30 / m) in 23 bits of fraction
-//   z = MUL(d, f, k) shifted by the row's exponent n + h + (k - 25 - p / 2): y / sqrt(C) in 30 bits of fraction
+//   z = MUL(d, f, k) shifted by the row's exponent n + h + g + (k - 33): y / sqrt(C) in 30 bits of fraction
 //   y = RESCALE(MUL(z, weight, shift) + bias)
-// Why: y = d * sqrt(C) / sqrt(Q) with Q = sum of d^2 + C^3 * eps, and q = Q * 2^(2n - 34 - p).
-// All right shifts round. The root is good to 2^-17; of a sum of squares that one number dominates the others lose at
-// most C^2 * 2^-30.
+// Why: y = d * sqrt(C) / sqrt(Q) with Q = sum of d^2 + C^3 * eps, and m = Q * 2^(2n - 34) * 2^(2h + 2g - 16).
+// The root is good to 2^-16.
 #include <algorithm>
 
 #include "exec/integer_rows.h"
@@ -36,15 +39,27 @@ RowRoot root_of(const LayerNormConstants& constants, std::span<const std::int32_
   const auto [least, greatest] = std::ranges::minmax(differences);
   const std::int32_t reach = std::max(greatest, steps::sub(0, least));
   const std::int32_t n = std::min(steps::clz(std::max(reach, 1)), constants.most_shift);
-  std::int32_t squares = 0;
+  std::int32_t sum = 0;
+  std::int32_t rest = 0;
   for (const std::int32_t difference : differences) {
     const std::int32_t t = steps::shift_right(steps::shift_left(difference, n - 1), 16);
-    squares = steps::add(squares, steps::mul(t, t, constants.square_shift));
+    const std::int32_t square = steps::mul(t, t);
+    const std::int32_t high = steps::floor_shift(square, 16);
+    sum = steps::add(sum, high);
+    rest = steps::add(rest, steps::sub(square, steps::shift_left(high, 16)));
   }
-  const std::int32_t eps = steps::shift_right(constants.eps, std::clamp(constants.eps_shift - 2 * n, 0, 31));
-  const std::int32_t q = std::max(steps::add(squares, eps), 1);
-  const std::int32_t h = steps::floor_shift(steps::clz(q) - 1, 1);
-  return {steps::look_up(rsqrt_table(), steps::shift_left(q, 2 * h)), n + h + constants.exponent};
+  const std::int32_t carry = steps::floor_shift(rest, 16);
+  sum = steps::add(sum, carry);
+  rest = steps::sub(rest, steps::shift_left(carry, 16));
+  const auto eps_at = [&](std::int32_t exponent) {
+    return steps::shift_right(constants.eps, std::clamp(constants.eps_shift - 2 * n - exponent + 16, 0, 31));
+  };
+  const std::int32_t bound = steps::add(steps::add(sum, eps_at(0)), 1);
+  const std::int32_t h = steps::floor_shift(steps::clz(bound) - 1, 1);
+  const std::int32_t squares = steps::add(steps::shift_left(sum, 2 * h), steps::shift_by(rest, 2 * h - 16));
+  const std::int32_t q = std::max(steps::add(squares, eps_at(2 * h)), 1);
+  const std::int32_t g = steps::floor_shift(steps::clz(q) - 1, 1);
+  return {steps::look_up(rsqrt_table(), steps::shift_left(q, 2 * g)), n + h + g + constants.exponent};
 }
 
 Expected<Tensor> layer_norm_codes(const IntegerContext& context) {

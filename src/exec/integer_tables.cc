@@ -130,9 +130,12 @@ const MantissaTable& rsqrt_table() {
 }
 
 ExpTables exp_tables(float scale, DType codes) {
-  // Differences times 128 are 0 or more: of the other half of the table nobody asks.
+  constexpr double kOne = 0x1p30 - 0x1p15;
   const auto table_with = [](double step) {
-    return table_of([=](double v) { return v < 0 ? 32767 : 32767 * std::exp(-step * v / 128); });
+    // Differences times 128 are 0 or more: of the other half of the table nobody asks.
+    const auto whole = [=](double v) { return std::nearbyint(kOne * std::exp(-step * std::max(v, 0.0) / 128)); };
+    return ExpTable{table_of([=](double v) { return std::floor(whole(v) * 0x1p-15); }),
+                    table_of([=](double v) { return std::fmod(whole(v), 0x1p15); })};
   };
   const auto step = static_cast<double>(scale);
   return {table_with(step), table_with(256 * step), codes == DType::kI16};
