@@ -9,6 +9,7 @@
 
 #include "exec/evaluate.h"
 #include "exec/integer_constants.h"
+#include "exec/integer_dynamic.h"
 #include "exec/integer_kernel.h"
 #include "ops/table.h"
 
@@ -132,6 +133,7 @@ bool is_quantized(const Graph& graph, const Node& node) {
 }
 
 std::optional<std::string> integer_refusal(const Graph& graph, const Node& node, Arithmetic arithmetic) {
+  if (arithmetic == Arithmetic::kXnnpack && quantizes_rows(graph, node)) return std::nullopt;
   const IntegerKernelDef* row = find_integer_kernel(node.op);
   if (row == nullptr || !(arithmetic == Arithmetic::kXnnpack ? row->in_xnnpack : row->in_tosa)) {
     return fmt::format("there is no integer kernel for {}", name_of(node.op));
@@ -148,6 +150,7 @@ Expected<Tensor> evaluate_integer_node(const Graph& graph, const Node& node, std
   }
   const ConcreteNode numbers = TRY(concrete(graph, node, symbols));
   const KernelContext plain{inputs, numbers.attrs, graph.type(node.outputs[0]).dtype, numbers.sizes};
+  if (quantizes_rows(graph, node)) return linear_of_rows(graph, node, plain);
   return find_integer_kernel(node.op)->kernel({plain, graph, node, arithmetic});
 }
 

@@ -1,6 +1,7 @@
 // What a legalized node is in the delegate: one row an op. Nothing else here knows which ops the delegate has.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,13 @@ class Lowering;
 // A tensor of the delegate has at most so many axes.
 inline constexpr std::size_t kMostAxes = 6;
 
+// Which data a form takes besides floats.
+enum class CodesForm : std::uint8_t {
+  kNone,      // none
+  kAlike,     // 8-bit codes, where all of its data and its result are codes
+  kConverts,  // it makes codes of floats, floats of codes, or codes of others
+};
+
 struct FormRow {
   Op op;
   // What the form asks of the order of its values.
@@ -24,7 +32,12 @@ struct FormRow {
   // Appends the delegate's node.
   void (*lower)(Lowering& lowering, const Node& node);
   bool has_bounds = false;  // a following clamp may become the node's bounds
-  bool in_codes = false;    // the node kind also takes 8-bit codes
+  CodesForm codes = CodesForm::kNone;
+  std::int32_t weight_axis = 0;  // of its weights: along which they may have a scale each
+  // Why its form in codes is not for this node, of which the codes may not be known yet; null: nothing more is asked.
+  std::optional<Reason> (*codes_refusal)(const Graph& graph, const Node& node) = nullptr;
+  // Its data may be floats where its weights are codes: the delegate then makes codes of each row while it runs.
+  bool quantizes_rows = false;
 };
 
 // Null where the delegate has no node kind for the op.
@@ -38,6 +51,8 @@ std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
 // Why a float node could not run in the delegate on codes; nothing where it could.
 std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage);
 bool takes_bounds(const Node& node);
+// Whether rows of floats can be quantized as they come, for weights in codes.
+bool has_row_form(const Graph& graph, const Node& node);
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);
 

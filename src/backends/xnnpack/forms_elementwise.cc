@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backends/xnnpack/checks.h"
 #include "backends/xnnpack/form_families.h"
 #include "backends/xnnpack/lowering.h"
 
@@ -33,6 +34,19 @@ std::optional<Reason> refuse_clamp(const Graph&, const Node& node) {
   const auto& attrs = std::get<ClampAttrs>(node.attrs);
   if (static_cast<float>(attrs.min) < static_cast<float>(attrs.max)) return std::nullopt;
   return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {}", attrs.min, attrs.max)};
+}
+
+// In codes as well.
+std::optional<Reason> refuse_clamp_of_codes(const Graph& graph, const Node& node) {
+  const std::optional<Quant>& quant = graph.type(node.outputs[0]).quant;
+  if (!quant) return std::nullopt;
+  const auto& attrs = std::get<ClampAttrs>(node.attrs);
+  const auto code = [&](double bound) {
+    return nearest_code(static_cast<float>(bound), {quant->scale(), quant->zero_point}, -128.0f);
+  };
+  if (code(attrs.min) < code(attrs.max)) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {} are one code at scale {} and zero point {}",
+                                                 attrs.min, attrs.max, quant->scale(), quant->zero_point)};
 }
 
 void leaky_relu(Lowering& lowering, const Node& node) {
@@ -84,26 +98,26 @@ std::optional<Reason> refuse_softmax(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kElementwiseForms[] = {
-    {Op::kClamp, same_order, refuse_clamp, clamp, false, true},
-    {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>, false, true},
-    {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>, false, true},
-    {Op::kExp, same_order, nullptr, unary<NodeKind::kExp>, false, true},
-    {Op::kLog, same_order, nullptr, unary<NodeKind::kLog>, false, true},
-    {Op::kSqrt, same_order, nullptr, unary<NodeKind::kSquareRoot>, false, true},
-    {Op::kRsqrt, same_order, nullptr, unary<NodeKind::kReciprocalRoot>, false, true},
-    {Op::kSin, same_order, nullptr, unary<NodeKind::kSin>, false, true},
-    {Op::kCos, same_order, nullptr, unary<NodeKind::kCos>, false, true},
-    {Op::kFloor, same_order, nullptr, unary<NodeKind::kFloor>, false, true},
-    {Op::kCeil, same_order, nullptr, unary<NodeKind::kCeiling>, false, true},
-    {Op::kSigmoid, same_order, nullptr, unary<NodeKind::kSigmoid>, false, true},
-    {Op::kTanh, same_order, nullptr, unary<NodeKind::kTanh>, false, true},
-    {Op::kHardswish, same_order, nullptr, unary<NodeKind::kHardswish>, false, true},
-    {Op::kGelu, same_order, refuse_gelu, unary<NodeKind::kGelu>, false, true},
-    {Op::kLeakyRelu, same_order, refuse_leaky_relu, leaky_relu, false, true},
-    {Op::kElu, same_order, refuse_elu, elu, false, true},
-    {Op::kAdd, same_order, refuse_binary, binary<NodeKind::kAdd>, true, true},
-    {Op::kSub, same_order, refuse_binary, binary<NodeKind::kSubtract>, true, true},
-    {Op::kMul, same_order, refuse_binary, binary<NodeKind::kMultiply>, true, true},
+    {Op::kClamp, same_order, refuse_clamp, clamp, false, CodesForm::kAlike, 0, refuse_clamp_of_codes},
+    {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>, false, CodesForm::kAlike},
+    {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>, false, CodesForm::kAlike},
+    {Op::kExp, same_order, nullptr, unary<NodeKind::kExp>, false, CodesForm::kAlike},
+    {Op::kLog, same_order, nullptr, unary<NodeKind::kLog>, false, CodesForm::kAlike},
+    {Op::kSqrt, same_order, nullptr, unary<NodeKind::kSquareRoot>, false, CodesForm::kAlike},
+    {Op::kRsqrt, same_order, nullptr, unary<NodeKind::kReciprocalRoot>, false, CodesForm::kAlike},
+    {Op::kSin, same_order, nullptr, unary<NodeKind::kSin>, false, CodesForm::kAlike},
+    {Op::kCos, same_order, nullptr, unary<NodeKind::kCos>, false, CodesForm::kAlike},
+    {Op::kFloor, same_order, nullptr, unary<NodeKind::kFloor>, false, CodesForm::kAlike},
+    {Op::kCeil, same_order, nullptr, unary<NodeKind::kCeiling>, false, CodesForm::kAlike},
+    {Op::kSigmoid, same_order, nullptr, unary<NodeKind::kSigmoid>, false, CodesForm::kAlike},
+    {Op::kTanh, same_order, nullptr, unary<NodeKind::kTanh>, false, CodesForm::kAlike},
+    {Op::kHardswish, same_order, nullptr, unary<NodeKind::kHardswish>, false, CodesForm::kAlike},
+    {Op::kGelu, same_order, refuse_gelu, unary<NodeKind::kGelu>, false, CodesForm::kAlike},
+    {Op::kLeakyRelu, same_order, refuse_leaky_relu, leaky_relu, false, CodesForm::kAlike},
+    {Op::kElu, same_order, refuse_elu, elu, false, CodesForm::kAlike},
+    {Op::kAdd, same_order, refuse_binary, binary<NodeKind::kAdd>, true, CodesForm::kAlike},
+    {Op::kSub, same_order, refuse_binary, binary<NodeKind::kSubtract>, true, CodesForm::kAlike},
+    {Op::kMul, same_order, refuse_binary, binary<NodeKind::kMultiply>, true, CodesForm::kAlike},
     {Op::kDiv, same_order, refuse_binary, binary<NodeKind::kDivide>, true},
     {Op::kMinimum, same_order, refuse_binary, binary<NodeKind::kMinimum>},
     {Op::kMaximum, same_order, refuse_binary, binary<NodeKind::kMaximum>},

@@ -1,6 +1,8 @@
 // Forms of pools, of the mean over an image, and of resizing.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/xnnpack/form_families.h"
 #include "backends/xnnpack/lowering.h"
 
@@ -91,6 +93,13 @@ std::optional<Reason> refuse_mean(const Graph& graph, const Node& node) {
   return Reason{ReasonCode::kNoForm, "a mean over other axes than those of an image"};
 }
 
+// Of codes the library keeps sums in a memory that it does not enlarge with the batch: it writes beyond its end.
+std::optional<Reason> refuse_mean_of_codes(const Graph& graph, const Node& node) {
+  const Shape& shape = graph.type(node.outputs[0]).shape;
+  if (std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); })) return std::nullopt;
+  return Reason{ReasonCode::kDynamicShape, "a mean of 8-bit codes of " + shape_text(graph, shape)};
+}
+
 void resize2d(Lowering& lowering, const Node& node) {
   const auto& attrs = std::get<ResizeAttrs>(node.attrs);
   constexpr std::uint32_t kAlignCorners = 8;
@@ -123,10 +132,10 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kPoolForms[] = {
-    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, true},
+    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, CodesForm::kAlike},
     {Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d, true},
-    {Op::kMean, image_order, refuse_mean, mean, false, true},
-    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, true},
+    {Op::kMean, image_order, refuse_mean, mean, false, CodesForm::kAlike, 0, refuse_mean_of_codes},
+    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, CodesForm::kAlike},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "backends/xnnpack/live.h"
 
@@ -15,7 +16,21 @@ Expected<void> check(xnn_status status, std::string_view what) {
   return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not {} the delegate: {}", what, words(status)));
 }
 
+bool is_mean_of_codes(const xnn::Graph& graph, const xnn::Node& node) {
+  return node.kind == xnn::NodeKind::kGlobalAvgPool2d && graph.values[node.inputs[0]].datatype != xnn::DataType::kF32;
+}
+
 }  // namespace
+
+Expected<void> Runtime::Live::reshape(const std::vector<Dims>& wanted) {
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const xnn::Value& value = graph.values[i];
+    if (value.role != xnn::Role::kInput) continue;
+    TRY(check(xnn_reshape_external_value(runtime.get(), value.external_id, wanted[i].size(), wanted[i].data()),
+              "reshape an input of"));
+  }
+  return check(xnn_reshape_runtime(runtime.get()), "reshape");
+}
 
 Runtime::Runtime(std::unique_ptr<Live> live) : live_(std::move(live)) {
   externals_.resize(live_->graph.external_count);
@@ -23,6 +38,8 @@ Runtime::Runtime(std::unique_ptr<Live> live) : live_(std::move(live)) {
     if (value.role == xnn::Role::kInternal) continue;
     externals_[value.external_id] = {value.role, value.datatype, Dims(value.dims.begin(), value.dims.end())};
   }
+  live_->plans_declared_first = std::ranges::any_of(
+      live_->graph.nodes, [&](const xnn::Node& node) { return is_mean_of_codes(live_->graph, node); });
 }
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
@@ -62,13 +79,14 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
   live.shapes.clear();
   live.buffers.clear();
   TRY(infer_shapes(live.graph, shapes, live.most_bytes));
-  for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
-    const xnn::Value& value = live.graph.values[i];
-    if (value.role != xnn::Role::kInput) continue;
-    TRY(check(xnn_reshape_external_value(live.runtime.get(), value.external_id, shapes[i].size(), shapes[i].data()),
-              "reshape an input of"));
+  if (live.plans_declared_first) {
+    for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
+      if (std::ranges::equal(shapes[i], live.graph.values[i].dims, std::ranges::less_equal())) continue;
+      return bad_input(fmt::format("value {} is {}, larger than it was declared", i, text_of(shapes[i])));
+    }
+    TRY(live.reshape(declared_shapes(live.graph)));
   }
-  TRY(check(xnn_reshape_runtime(live.runtime.get()), "reshape"));
+  TRY(live.reshape(shapes));
   for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
     const xnn::Value& value = live.graph.values[i];
     if (value.role != xnn::Role::kOutput) continue;

@@ -20,6 +20,8 @@ bool moves_nothing(const xnn::Node& node) {
   return node.kind == xnn::NodeKind::kReshape || node.kind == xnn::NodeKind::kCopy;
 }
 
+DType dtype_of(const xnn::Value& value) { return value.datatype == xnn::DataType::kF32 ? DType::kF32 : DType::kI8; }
+
 }  // namespace
 
 struct TappedSegment::Live {
@@ -139,7 +141,7 @@ void TappedSegment::Live::place() {
     if (storage[i] != i || fixed.contains(i) || made.graph.values[i].data != 0) continue;
     std::uint64_t count = 1;
     for (const std::size_t size : shapes[i]) count *= size;
-    blocks[i].size = count * sizeof(float) + kExtraBytes;
+    blocks[i].size = count * size_of(dtype_of(made.graph.values[i])) + kExtraBytes;
   }
   for (std::uint32_t i = 0; i < blocks.size(); ++i) {
     if (made.graph.values[i].role == xnn::Role::kInput) blocks[storage[i]].touch(0);
@@ -185,7 +187,8 @@ Expected<void> TappedSegment::Live::shape(std::span<const Tensor> inputs) {
   return {};
 }
 
-Expected<std::vector<Tensor>> TappedSegment::run(std::span<const Tensor> inputs, const Tap& tap) {
+Expected<std::vector<Tensor>> TappedSegment::run(std::span<const Tensor> inputs, const Tap& tap,
+                                                 const CodesTap& codes_tap) {
   Live& live = *live_;
   TRY(live.shape(inputs));
   const auto show = [&](std::uint32_t storage) {
@@ -193,7 +196,12 @@ Expected<std::vector<Tensor>> TappedSegment::run(std::span<const Tensor> inputs,
     if (found == live.shown.end()) return;
     std::size_t count = 1;
     for (const std::size_t size : live.shapes[storage]) count *= size;
-    tap({reinterpret_cast<const float*>(live.buffers[storage]), count}, found->second.values);
+    const std::byte* start = live.buffers[storage];
+    if (dtype_of(live.made.graph.values[storage]) == DType::kF32) {
+      tap({reinterpret_cast<const float*>(start), count}, found->second.values);
+    } else if (codes_tap) {
+      codes_tap({reinterpret_cast<const std::int8_t*>(start), count}, found->second.values);
+    }
   };
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < live.made.graph.values.size(); ++i) {
@@ -213,7 +221,7 @@ Expected<std::vector<Tensor>> TappedSegment::run(std::span<const Tensor> inputs,
   for (std::uint32_t i = 0; i < live.made.graph.values.size(); ++i) {
     const xnn::Value& value = live.made.graph.values[i];
     if (value.role != xnn::Role::kOutput) continue;
-    Tensor output(DType::kF32, {live.shapes[i].begin(), live.shapes[i].end()});
+    Tensor output(dtype_of(value), {live.shapes[i].begin(), live.shapes[i].end()});
     std::memcpy(output.mutable_bytes().data(), live.buffers[i], output.bytes().size());
     outputs[value.external_id - live.made.inputs.size()] = std::move(output);
   }

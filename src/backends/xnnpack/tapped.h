@@ -2,6 +2,7 @@
 // the cache. Memory is used again after the last reader.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -24,6 +25,7 @@ struct TappedValue {
 
 // Called once for all values that lie in the same bytes.
 using Tap = std::function<void(std::span<const float> numbers, std::span<const TappedValue> values)>;
+using CodesTap = std::function<void(std::span<const std::int8_t> codes, std::span<const TappedValue> values)>;
 
 class TappedSegment {
  public:
@@ -34,7 +36,7 @@ class TappedSegment {
 
   // One tensor for each input of the segment; gives one for each output. Values that only exist before a clamp that the
   // delegate fuses are not shown.
-  Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Tap& tap);
+  Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Tap& tap, const CodesTap& codes_tap = {});
 
   struct Live;
 
