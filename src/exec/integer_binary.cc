@@ -10,6 +10,7 @@
 #include "exec/integer_codes.h"
 #include "exec/integer_kernel.h"
 #include "exec/integer_requantize.h"
+#include "exec/integer_steps.h"
 
 namespace isthmus {
 namespace {
@@ -151,6 +152,32 @@ std::optional<std::string> refuse_product(const IntegerSite& site) {
   return fmt::format("products would be multiplied by {}", factor.exact);
 }
 
+// TOSA: the reciprocal of the divisor's mantissa by a table; only the last step rounds to codes.
+//   x = RESCALE(a), z = RESCALE(b): 32 bits, zero points removed; sign = MIN(MAX(2 * z + 1, -1), 1)
+//   w = MAX(ABS(z), 1): of zero it is the smallest divisor that there is, so that quotients are large
+//   n = CLZ(w); r = TABLE16(RESCALE_i16((w << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^22: 24 bits of fraction
+//   q = MUL(x * sign, r, product_shift) >> (31 - n), rounded; y = RESCALE(q)
+Expected<Tensor> divide_codes(const IntegerContext& context) {
+  const QuotientConstants constants = *quotient_constants(context.type(0), context.type(1), context.type());
+  const CodeRange range = code_range(context.plain.dtype);
+  return map_code_pairs(context, [&](std::int32_t a, std::int32_t b) {
+    const std::int32_t x = a - context.quant(0).zero_point;
+    const std::int32_t z = b - context.quant(1).zero_point;
+    const std::int32_t sign = std::clamp(2 * z + 1, -1, 1);
+    const std::int32_t w = std::max(std::abs(z), 1);
+    const std::int32_t n = steps::clz(w);
+    const std::int32_t r = steps::look_up(reciprocal_table(), steps::shift_left(w, n - 1));
+    const std::int32_t q = steps::shift_right(steps::mul(x * sign, r, constants.product_shift), 31 - n);
+    const std::int64_t code = constants.result.apply(q) + context.quant().zero_point;
+    return std::clamp<std::int64_t>(code, range.min, range.max);
+  });
+}
+std::optional<std::string> refuse_quotient(const IntegerSite& site) {
+  if (site.type(0).dtype != site.type(1).dtype) return "codes of two widths";
+  if (quotient_constants(site.type(0), site.type(1), site.type())) return std::nullopt;
+  return "scales too far apart";
+}
+
 template <class Compare>
 IntegerKernelDef comparison(Op op) {
   return {
@@ -164,6 +191,7 @@ std::span<const IntegerKernelDef> integer_binary_kernels() {
       {.op = Op::kAdd, .kernel = sum_codes<false>, .refusal = refuse_sum},
       {.op = Op::kSub, .kernel = sum_codes<true>, .refusal = refuse_sum},
       {.op = Op::kMul, .kernel = multiply_codes, .refusal = refuse_product},
+      {.op = Op::kDiv, .kernel = divide_codes, .in_xnnpack = false, .refusal = refuse_quotient},
       {.op = Op::kMinimum,
        .kernel = common_scale_codes<WideMinimum>,
        .in_xnnpack = false,

@@ -51,6 +51,16 @@ std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const 
   return SoftmaxConstants{exp_tables(from.quant->scale(), from.dtype), *result};
 }
 
+std::optional<QuotientConstants> quotient_constants(const TensorType& a, const TensorType& b, const TensorType& to) {
+  // A code less its zero point has 9 bits, or 16; the reciprocal has 24.
+  const std::int32_t shift = a.dtype == DType::kI16 ? 9 : 2;
+  const double ratio = static_cast<double>(a.quant->scale()) / static_cast<double>(b.quant->scale());
+  const auto result =
+      multiplier_of(std::ldexp(ratio / static_cast<double>(to.quant->scale()), shift - 24), ScaleBits::k31);
+  if (!result) return std::nullopt;
+  return QuotientConstants{shift, *result};
+}
+
 std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from, const TensorType& to) {
   const auto scale = static_cast<double>(from.quant->scale());
   // The largest difference, and the logarithm of at most 65536 numbers.

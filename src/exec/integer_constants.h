@@ -113,6 +113,13 @@ struct SoftmaxConstants {
 };
 std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const TensorType& to);
 
+// Of a quotient of codes in 24 - product_shift bits of fraction.
+struct QuotientConstants {
+  std::int32_t product_shift = 0;
+  Multiplier result;
+};
+std::optional<QuotientConstants> quotient_constants(const TensorType& a, const TensorType& b, const TensorType& to);
+
 // MUL with a shift: (a * factor + 2^(shift - 1)) >> shift.
 struct ShiftedFactor {
   std::int32_t factor = 1;

@@ -165,6 +165,24 @@ TEST(IntegerTosa, Products) {
   }
 }
 
+TEST(IntegerTosa, Quotients) {
+  Chance chance(14);
+  for (int round = 0; round < 60; ++round) {
+    const DType dtype = round % 2 == 0 ? DType::kI8 : DType::kI16;
+    Pair pair = some_pair(chance, dtype);
+    const double largest = scale_of(pair.a) / scale_of(pair.b) * (dtype == DType::kI8 ? 255 : 32767);
+    pair.y.quant->scales[0] = static_cast<float>(largest * chance.real(0.0002, 0.008));
+    pair.y = computed(Op::kDiv, NoAttrs{}, {pair.a, pair.b}, pair.y);
+    const auto a = test::meant(pair.a), b = test::meant(pair.b);
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      // Zero is the smallest divisor that there is.
+      expected.push_back(a[i] / (b[i % 30] == 0 ? scale_of(pair.b) : b[i % 30]));
+    }
+    EXPECT_LE(error_in_steps(pair.y, expected), 0.51);
+  }
+}
+
 TEST(IntegerTosa, Comparisons) {
   Chance chance(4);
   const std::pair<Op, std::function<bool(double, double)>> rows[] = {
