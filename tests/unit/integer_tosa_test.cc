@@ -394,7 +394,7 @@ TEST(IntegerTosa, PowersWithAKnownExponent) {
   const ValueId known = graph.add_constant("e", exponent.type(), {{}, exponent.tensor.view(), {}});
   Coded y = zeros({256}, Quant{{0.2f}, -128});
   graph.add_node(Op::kPow, NoAttrs{}, {in, known}, {{"y", y.type()}}, {});
-  graph.add_output({graph.nodes()[0].outputs[0]});
+  graph.add_output({graph.nodes()[0].outputs[0], OutputKind::kResult, {}});
   const auto results = interpret_integers(graph, std::span(&x.tensor, 1), Arithmetic::kTosa);
   ASSERT_TRUE(results.has_value()) << results.error().text();
   y.tensor = *(*results)[0];
