@@ -51,7 +51,7 @@ std::optional<CommonScale> common_scale(float a, float b, DType codes) {
 }
 
 Multiplier reciprocal_scale(std::uint32_t count) {
-  const int k = std::bit_width(count - 1);
+  const auto k = static_cast<int>(std::bit_width(count - 1));
   const std::int64_t numerator = ((std::int64_t{1} << 30) + 1) << k;
   return {static_cast<std::int32_t>(numerator / count), 30 + k};
 }

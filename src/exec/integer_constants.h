@@ -60,7 +60,7 @@ struct Table16 {
   std::array<std::int16_t, 513> entries{};
 
   std::int32_t operator()(std::int32_t value) const {
-    const auto at = static_cast<std::size_t>(value + 32768);
+    const std::size_t at = static_cast<std::uint32_t>(value + 32768);
     const std::int32_t left = entries[at >> 7];
     const std::int32_t slope = entries[(at >> 7) + 1] - left;
     return left * 128 + slope * static_cast<std::int32_t>(at & 127);

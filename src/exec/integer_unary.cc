@@ -15,7 +15,7 @@ Tensor map_codes(const IntegerContext& context, const CodeTable& table) {
       const auto in = context.input(0).data<In>();
       const auto out = result.mutable_data<Out>();
       for (std::size_t i = 0; i < in.size(); ++i) {
-        out[i] = static_cast<Out>(table[static_cast<std::size_t>(std::int32_t{in[i]} - least) % table.size()]);
+        out[i] = static_cast<Out>(table[static_cast<std::uint8_t>(std::int32_t{in[i]} - least)]);
       }
     });
   });
@@ -134,7 +134,7 @@ Expected<Tensor> by_function_table(const IntegerContext& context, std::optional<
     return map_each_code(context, [&](std::int32_t code) { return table.result.apply(table.wide(code * 128)); });
   }
   return map_each_code(context, [&](std::int32_t code) {
-    return std::int64_t{table.narrow[static_cast<std::size_t>(code + 128)]} - zero_point;
+    return std::int64_t{table.narrow[static_cast<std::uint8_t>(code + 128)]} - zero_point;
   });
 }
 
