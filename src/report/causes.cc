@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/literals.h"
 #include "partition/partition.h"
 #include "report/rows.h"
 
@@ -15,24 +14,19 @@ namespace {
 
 // Reasons that are about the type of a value, so that whoever made it may be to blame. By their codes: not every target
 // has all of them.
-struct TypeReason {
-  std::string_view code;
-  bool (*is_wrong)(const TensorType& type);
-};
-bool is_no_real(const TensorType& type) { return !type.quant && type.dtype != DType::kF32; }
-bool is_uncoded(const TensorType& type) { return !type.quant; }
-constexpr TypeReason kTypeReasons[] = {
-    {"dtype", is_no_real},
-    {"float-value", is_uncoded},
-    {"code-type", is_uncoded},
-};
-const TypeReason* type_reason(const Reason& reason) {
-  const auto row = std::ranges::find(kTypeReasons, code_text(reason.code), &TypeReason::code);
-  return row == std::end(kTypeReasons) ? nullptr : row;
+constexpr std::string_view kTypeReasons[] = {"dtype", "float-value", "code-type"};
+
+bool is_about_types(const Reason& reason) {
+  return std::ranges::find(kTypeReasons, code_text(reason.code)) != std::end(kTypeReasons);
+}
+
+// Whether the device computes with numbers of this type.
+bool fits(const BackendDesc& backend, const TensorType& type) {
+  return type.quant || (backend.integers.has_float && type.dtype == DType::kF32);
 }
 
 CauseRow row_of(const Graph& graph, const Node& node, std::string_view code, std::string text) {
-  return {node_name(graph, node), op_text(node),     origin_text(node.origin), node.origin.module,
+  return {node_name(graph, node), op_text(node),     origin_words(node.origin), node.origin.module,
           std::string(code),      std::move(text),   {}};
 }
 
@@ -56,10 +50,9 @@ HostCauses::HostCauses(const Outcome& outcome) : outcome_(outcome), blamed_(outc
 // Conversions are never blamed: they are where they are because of somebody else.
 void HostCauses::blame_makers(NodeId id) {
   const Graph& graph = outcome_.graph;
-  const TypeReason* about = computes(id) ? type_reason(*outcome_.host_reason(id)) : &kTypeReasons[1];
-  if (about == nullptr || kept_in_float(id)) return;
+  if (computes(id) && (!is_about_types(*outcome_.host_reason(id)) || kept_in_float(id))) return;
   for (const ValueId input : graph[id].inputs) {
-    if (graph.producer(input) == nullptr || !about->is_wrong(graph.type(input))) continue;
+    if (graph.producer(input) == nullptr || fits(outcome_.backend, graph.type(input))) continue;
     const NodeId maker{graph[input].index};
     if (is_on_host(maker) && computes(maker)) blamed_[id.index].push_back(maker);
   }
@@ -82,7 +75,7 @@ std::optional<NodeId> HostCauses::kept_in_float(NodeId id) const {
   if (outcome_.plan == nullptr || !model || outcome_.plan->precision[model->index] != Precision::kFloat) return {};
   if (outcome_.plan->causes[model->index] == PrecisionCause::kNoReals) return {};
   const Reason* reason = outcome_.host_reason(id);
-  return reason != nullptr && type_reason(*reason) != nullptr ? model : std::nullopt;
+  return reason != nullptr && is_about_types(*reason) ? model : std::nullopt;
 }
 
 std::vector<NodeId> HostCauses::chain(NodeId id) const {

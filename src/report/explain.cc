@@ -8,7 +8,6 @@
 #include <set>
 
 #include "backends/integers.h"
-#include "ir/literals.h"
 
 namespace isthmus {
 namespace {
@@ -89,7 +88,7 @@ class Neighbourhood {
     const Node& node = outcome_.model[tie.node];
     const SharingRow* rule = sharing_of(outcome_.backend.integers, node.op);
     return {op_text(node), node_name(outcome_.model, node), rule == nullptr ? "" : std::string(rule->because),
-            origin_text(node.origin), outcome_.model[of].name};
+            origin_words(node.origin), outcome_.model[of].name};
   }
 
   const Outcome& outcome_;
@@ -114,7 +113,7 @@ void add_group(const Outcome& outcome, ValueId id, Explanation& out) {
     }
     const Node& reader = outcome.model[cut.tie.node];
     out.cuts.push_back({outcome.model[ends.input].name, outcome.model[ends.result].name, op_text(reader),
-                        origin_text(reader.origin), cut.because, cut.bits, cut.bytes, is_own});
+                        origin_words(reader.origin), cut.because, cut.bits, cut.bytes, is_own});
   }
   std::ranges::stable_sort(out.cuts, std::greater<>(), &Explanation::CutEdge::is_own);
 }

@@ -129,6 +129,7 @@ std::string to_json(const Overview& overview) {
                {"roots", std::move(roots)},
                {"host", std::move(host)},
                {"precisions", std::move(precisions)},
+               {"conversions", overview.conversions},
                {"groups", std::move(groups)},
                {"rescales", std::move(rescales)},
                {"borders", std::move(borders)}});

@@ -12,10 +12,12 @@
 namespace isthmus {
 namespace {
 
-std::string origin_of(const Explanation& of) { return origin_text({of.origin, of.call, of.module}); }
+std::string origin_of(const Explanation& of) { return origin_words({of.origin, of.call, of.module}); }
 
 std::string where(const Explanation& of) {
-  return of.place == of.op ? of.precision : fmt::format("{} on {}", of.precision, of.place);
+  if (of.place == of.op) return of.precision;
+  const std::string_view precision = of.precision == "rows" ? "float, weights in codes," : std::string_view(of.precision);
+  return fmt::format("{} {} {}", precision, of.place == "host" ? "on the" : "in", of.place);
 }
 
 void add_member(const Explanation::GroupMember& member, std::size_t width, std::string& out) {
@@ -51,16 +53,20 @@ std::string to_text(const Explanation& explanation) {
   const std::string origin = origin_of(explanation);
   std::string out = fmt::format("{} %{} : {}{}\n", explanation.op, explanation.node, explanation.type,
                                 origin.empty() ? "" : fmt::format("  ({})", origin));
+  const bool has_chain = !explanation.causes.empty();
   out += fmt::format("  {}{}\n", where(explanation),
-                     explanation.because.empty() ? "" : fmt::format(": {}", explanation.because));
+                     explanation.because.empty() || has_chain ? "" : fmt::format(": {}", explanation.because));
+  for (const CauseRow& cause : explanation.causes) {
+    const bool is_itself = cause.node == explanation.node;
+    out += fmt::format("    because {}\n", is_itself ? fmt::format("{} [{}]", cause.text, cause.code) : to_text(cause));
+  }
+  if (!explanation.fix.empty()) out += fmt::format("    to change it: {}\n", explanation.fix);
   if (explanation.siblings > 1) {
     out += fmt::format("  one of {} nodes that this call of the model became\n", explanation.siblings);
   }
   if (!explanation.readers.empty()) {
     out += fmt::format("  read by %{}\n", fmt::join(explanation.readers, ", %"));
   }
-  for (const CauseRow& cause : explanation.causes) out += fmt::format("  because {}\n", to_text(cause));
-  if (!explanation.fix.empty()) out += fmt::format("  to change it: {}\n", explanation.fix);
   if (explanation.group) add_group(*explanation.group, out);
   for (const Explanation::CutEdge& cut : explanation.cuts) {
     out += fmt::format("  rescaled: %{} for {} %{}{}, {}: {}\n", cut.value, cut.op, cut.reader,
@@ -68,7 +74,7 @@ std::string to_text(const Explanation& explanation) {
                        fmt::format("one pass over {}", counted(cut.bytes, "byte")), cut.because);
   }
   for (const Explanation::Converted& row : explanation.conversions) {
-    out += fmt::format("  converted: {} %{} on {}\n", row.kind, row.value, row.place);
+    out += fmt::format("  converted: {} %{}, {}\n", row.kind, row.value, row.place);
   }
   if (explanation.error) {
     const Explanation::Loss& error = *explanation.error;

@@ -70,9 +70,9 @@ std::vector<std::string_view> names_near(const Outcome& outcome, std::string_vie
   for (const Value& value : outcome.model.values()) {
     if (value.kind != ValueKind::kConstant) words.emplace_back(value.name);
   }
-  std::set<std::string_view> modules;
-  for (const Node& node : outcome.model.nodes()) modules.insert(node.origin.module);
-  words.insert(words.end(), modules.begin(), modules.end());
+  std::set<std::string_view> others;
+  for (const Node& node : outcome.model.nodes()) others.insert({node.origin.module, node.origin.call});
+  words.insert(words.end(), others.begin(), others.end());
   return near_words(word, words, kMost);
 }
 

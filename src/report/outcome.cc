@@ -4,6 +4,7 @@
 #include <map>
 
 #include "exec/integer.h"
+#include "ir/literals.h"
 
 namespace isthmus {
 namespace {
@@ -62,6 +63,8 @@ std::string op_text(const Node& node) {
   const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
   return foreign == nullptr ? std::string(name_of(node.op)) : foreign->target;
 }
+
+std::string origin_words(const Origin& origin) { return origin.empty() ? "" : origin_text(origin); }
 
 std::string node_name(const Graph& graph, const Node& node) {
   return node.outputs.empty() ? "" : graph[node.outputs[0]].name;

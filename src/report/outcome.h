@@ -37,6 +37,8 @@ bool is_conversion(const Graph& graph, const Node& node);
 
 // The op, or the name by which the frontend knows an operator that is none of ours.
 std::string op_text(const Node& node);
+// "vit.py:41 concat in blocks.0"; empty where nothing is known.
+std::string origin_words(const Origin& origin);
 // Of its first result; nodes without one have none.
 std::string node_name(const Graph& graph, const Node& node);
 

@@ -15,6 +15,15 @@
 namespace isthmus {
 namespace {
 
+// Where the precision alone would not be understood.
+struct PrecisionName {
+  std::string_view precision, words;
+};
+constexpr PrecisionName kPrecisions[] = {
+    {"host", "on the host"},
+    {"rows", "in float with weights in codes"},
+};
+
 // Sentences without what was found, so that nodes can be counted by them.
 std::string because_of(const Outcome& outcome, const HostCauses& host, NodeId of_model) {
   const std::optional<NodeId> runs = outcome.in_graph[of_model.index];
@@ -115,6 +124,7 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
         {host.rows(root).back(), host.nodes_of(root), host.delegates_with({&root, 1}), host.fix(root)});
   }
   overview.precisions = count_precisions(outcome, host);
+  for (const std::optional<NodeId>& counterpart : outcome.in_model) overview.conversions += counterpart ? 0 : 1;
   if (outcome.plan != nullptr) {
     overview.has_ranges = outcome.plan->has_ranges;
     overview.groups = list_groups(outcome);
@@ -130,11 +140,16 @@ std::string to_text(const Overview& overview, bool is_verbose) {
                   counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
   add_host(overview, out);
   for (const Overview::NodesOf& row : overview.precisions) {
-    out += fmt::format("  {} in {}:\n", counted(row.nodes, "node"), row.precision);
+    const auto words = std::ranges::find(kPrecisions, row.precision, &PrecisionName::precision);
+    out += fmt::format("  {} {}:\n", counted(row.nodes, "node"),
+                       words == std::end(kPrecisions) ? "in " + row.precision : std::string(words->words));
     for (const Overview::Because& because : row.because) {
       out += fmt::format("    {:>4} {} (%{}{})\n", because.nodes, because.text, because.example,
                          because.nodes > 1 ? ", ..." : "");
     }
+  }
+  if (overview.conversions > 0) {
+    out += fmt::format("  {} or rescales between them\n", counted(overview.conversions, "conversion"));
   }
   if (summary.is_quantized) add_groups(overview, is_verbose ? overview.groups.size() : kMostGroups, out);
   for (const CompileSummary::Border& row : summary.borders) {

@@ -43,6 +43,7 @@ struct Overview {
   CompileSummary summary;
   std::vector<Root> roots;
   std::vector<NodesOf> precisions;  // the most frequent first
+  std::size_t conversions = 0;      // nodes of what runs that the model does not have
   bool has_ranges = false;
   std::vector<SharedScale> groups;  // the largest first
 };

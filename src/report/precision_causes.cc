@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "ir/literals.h"
 #include "report/causes.h"
 
 namespace isthmus {
@@ -18,9 +17,9 @@ constexpr PrecisionWords kWords[] = {
      "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
      "`front = 0` in quant.toml brings it to integers"},
     {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
-    {PrecisionCause::kFused, "fused", "a clamp that is part of the node before it", ""},
+    {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
-    {PrecisionCause::kFewestBytes, "fewest-bytes", "so the fewest bytes change their precision around it", ""},
+    {PrecisionCause::kFewestBytes, "fewest-bytes", "so the fewest bytes are converted around it", ""},
 };
 
 // By value of the model: the nodes that read it.
@@ -47,10 +46,11 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
   const Node& node = outcome.model[of_model];
   const PrecisionCause cause = outcome.plan->causes[of_model.index];
   const std::optional<Reason>& reason = outcome.plan->reasons[of_model.index];
-  CauseRow row{node_name(outcome.model, node), op_text(node), origin_text(node.origin), node.origin.module, {}, {}, {}};
+  CauseRow row{node_name(outcome.model, node), op_text(node), origin_words(node.origin), node.origin.module, {}, {}, {}};
   if (reason && cause == PrecisionCause::kNoIntegers) {
     row.code = code_text(reason->code);
-    row.hint = hint(reason->code);
+    // In float it runs on the device all the same, where that has floats: there is nothing to mend.
+    if (!outcome.backend.integers.has_float) row.hint = hint(reason->code);
     row.text = fmt::format("no integer form on {}: {}", outcome.backend.name, text_of(*reason));
   } else {
     row.code = words_of(cause).code;
