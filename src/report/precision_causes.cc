@@ -19,7 +19,7 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
     {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
-    {PrecisionCause::kFewestBytes, "fewest-bytes", "so the fewest bytes are converted around it", ""},
+    {PrecisionCause::kFewestBytes, "fewest-bytes", "that way the fewest bytes are converted around it", ""},
 };
 
 // By value of the model: the nodes that read it.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "backends/xnnpack/desc.h"
 #include "ir/text.h"
@@ -41,6 +42,12 @@ BackendDesc integers_only() {
   return desc;
 }
 
+template <class T>
+T value(Expected<T> result) {
+  if (!result) throw std::runtime_error(result.error().text());
+  return *std::move(result);
+}
+
 // A model that was quantized without data.
 struct Explained {
   Prepared prepared;
@@ -48,9 +55,9 @@ struct Explained {
 
   static Explained of(std::string_view text, const BackendDesc& backend) {
     Diagnostics diagnostics;
-    const Graph graph = parse_graph(text).value();
-    Prepared prepared = prepare(graph, {&backend, {}}, diagnostics).value();
-    QuantizedModel quantized = quantize(prepared, backend, nullptr, {}, diagnostics).value();
+    const Graph graph = value(parse_graph(text));
+    Prepared prepared = value(prepare(graph, {&backend, {}}, diagnostics));
+    QuantizedModel quantized = value(quantize(prepared, backend, nullptr, {}, diagnostics));
     return {std::move(prepared), std::move(quantized)};
   }
 };
@@ -61,7 +68,7 @@ constexpr std::string_view kSoftmaxBetweenLayers = R"(graph
   %a = linear(%x, %w) : f32[1,4]  # net.py:3 linear in first
   %b = softmax(%a) axis=1 : f32[1,4]  # net.py:4 softmax
   %c = linear(%b, %w) : f32[1,4]  # net.py:5 linear in last
-  %best = argmax(%b) axis=1 : i64[1]  # net.py:6 argmax
+  %best = argmax(%b) axes=[1] : i64[1]  # net.py:6 argmax
   return %c, %best
 )";
 
