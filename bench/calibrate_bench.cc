@@ -55,7 +55,7 @@ Expected<void> compare(benchmark::State& state, const Case& files, std::size_t t
   return {};
 }
 
-void run(benchmark::State& state, const Case& files, std::size_t threads) {
+void run_case(benchmark::State& state, const Case& files, std::size_t threads) {
   const auto done = compare(state, files, threads);
   if (!done) state.SkipWithError(done.error().message.c_str());
 }
@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
     const isthmus::Case files{golden / (std::string(name) + ".pt2"), golden / "calib_32.npz"};
     if (!std::filesystem::exists(files.model)) continue;
     for (const std::size_t threads : {1, 2}) {
-      benchmark::RegisterBenchmark((std::string(name) + "/threads:" + std::to_string(threads)).c_str(), isthmus::run,
-                                   files, threads)
+      benchmark::RegisterBenchmark((std::string(name) + "/threads:" + std::to_string(threads)).c_str(),
+                                   isthmus::run_case, files, threads)
           ->Unit(benchmark::kMillisecond)
           ->UseRealTime()
           ->Iterations(3);

@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "backends/xnnpack/desc.h"
 #include "canonicalize/canonicalize.h"
 #include "emit/emit.h"
+#include "evaluate/layer_errors.h"
 #include "exec/tensor.h"
 #include "ir/verify.h"
 #include "legalize/legalize.h"
 #include "partition/partition.h"
+#include "quantize/correct_biases.h"
 #include "quantize/equalize.h"
 #include "quantize/prove.h"
 #include "run/method.h"
@@ -102,6 +105,53 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& b
   TRY(verify(result.quantized.graph));
   TRY(clock.stage("prove", prove(result.quantized, backend, graph, config)));
   result.partitioning = clock.stage("partition", partition(result.quantized.graph, backend));
+  return result;
+}
+
+bool needs_samples(const QuantConfig& config) {
+  return config.promote > 0 || config.bias_correction == BiasCorrection::kSequential;
+}
+
+namespace {
+
+// The nodes whose own rounding is the worst: those that compute, not those that hand on what others computed.
+QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const BackendDesc& backend,
+                          std::vector<ValueError> errors) {
+  std::ranges::stable_sort(errors, {}, [](const ValueError& error) { return error.rounding.db(); });
+  std::size_t left = config.promote;
+  for (const ValueError& error : errors) {
+    const Node* maker = model.model.producer(error.value);
+    if (left == 0) break;
+    if (maker == nullptr || must_share(backend.integers, maker->op)) continue;
+    QuantRule rule;
+    rule.node = model.model[error.value].name;
+    rule.in_float = true;
+    config.rules.push_back(std::move(rule));
+    --left;
+  }
+  return config;
+}
+
+}  // namespace
+
+Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+                                  const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
+                                  Diagnostics& diagnostics) {
+  QuantConfig wanted = config;
+  if (config.promote > 0) {
+    Diagnostics ignored;
+    const QuantizedModel first = TRY(quantize(prepared, backend, statistics, config, ignored));
+    const auto source = given_samples(samples);
+    wanted =
+        with_promoted(config, first, backend,
+                      TRY(layer_errors(first.model, first.quantized, first.plan, backend, *source, samples.size())));
+  }
+  QuantizedModel result = TRY(quantize(prepared, backend, statistics, wanted, diagnostics));
+  if (config.bias_correction == BiasCorrection::kSequential) {
+    Clock clock(result.times);
+    TRY(clock.stage("correct", correct_biases(result.model, result.quantized, backend, samples)));
+    TRY(clock.stage("prove", prove(result.quantized, backend, result.model, wanted)));
+  }
   return result;
 }
 

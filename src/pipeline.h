@@ -69,6 +69,14 @@ struct QuantizedModel {
 Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
                                   const QuantConfig& config, Diagnostics& diagnostics);
 
+// Whether the configuration asks for something that has to see samples again.
+bool needs_samples(const QuantConfig& config);
+
+// The same with some samples at hand: the worst nodes in float where that is wanted, biases corrected layer by layer.
+Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+                                  const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
+                                  Diagnostics& diagnostics);
+
 struct Compiled {
   std::vector<std::byte> bytes;  // of the program file
   std::vector<DelegateSummary> delegates;

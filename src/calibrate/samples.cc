@@ -48,4 +48,21 @@ Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
   return std::make_unique<ExampleSamples>(std::move(sample));
 }
 
+std::unique_ptr<Samples> given_samples(std::vector<std::vector<Tensor>> samples) {
+  class Given final : public Samples {
+   public:
+    explicit Given(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
+    std::optional<std::size_t> count() const override { return samples_.size(); }
+    Expected<std::optional<std::vector<Tensor>>> next() override {
+      if (next_ == samples_.size()) return std::nullopt;
+      return samples_[next_++];
+    }
+
+   private:
+    std::vector<std::vector<Tensor>> samples_;
+    std::size_t next_ = 0;
+  };
+  return std::make_unique<Given>(std::move(samples));
+}
+
 }  // namespace isthmus

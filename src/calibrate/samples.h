@@ -49,4 +49,7 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
 Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
                                                    std::span<const std::optional<TensorView>> examples);
 
+// Samples that are in memory already.
+std::unique_ptr<Samples> given_samples(std::vector<std::vector<Tensor>> samples);
+
 }  // namespace isthmus

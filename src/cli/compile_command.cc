@@ -71,10 +71,10 @@ Expected<ExitCode> check(const CompileOptions& options) {
 Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
                        pthreadpool* threads, CompileSummary::File& file) {
   constexpr std::size_t kMostCompared = 8;
-  const std::size_t most = std::min(options.journey.samples.most.value_or(kMostCompared), kMostCompared);
-  const auto samples = TRY(samples_to_compare(options.journey, journey, most));
+  const auto samples = TRY(samples_to_compare(options.journey, journey, kMostCompared));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
-  const Runner program = TRY(program_runner(Blob(compiled.bytes, nullptr), threads));
+  const Runner program =
+      TRY(program_runner(Blob(compiled.bytes, nullptr), threads, &journey.quantized->quantized.graph));
   const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});

@@ -1,20 +1,78 @@
 // In-memory float programs.
 #include "cli/float_reference.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "backends/xnnpack/desc.h"
+#include "evaluate/layer_errors.h"
 #include "exec/interpreter.h"
 #include "partition/partition.h"
 #include "run/method.h"
 
 namespace isthmus {
 
-Expected<Runner> program_runner(const Blob& program, pthreadpool* threads) {
+namespace {
+
+Tensor to_codes(const Tensor& numbers, const TensorType& type) {
+  const double least = type.dtype == DType::kU8 ? 0 : -128;
+  Tensor codes(type.dtype, numbers.sizes());
+  dispatch(type.dtype, [&]<class Code>(Code) {
+    const auto out = codes.mutable_data<Code>();
+    const auto in = numbers.data<float>();
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double code = std::nearbyint(static_cast<double>(in[i] / type.quant->scale())) + type.quant->zero_point;
+      out[i] = static_cast<Code>(std::clamp(code, least, least + 255));
+    }
+  });
+  return codes;
+}
+
+Tensor to_floats(const Tensor& codes, const Quant& quant) {
+  const std::vector<float> numbers = dequantized(codes, quant);
+  Tensor result(DType::kF32, codes.sizes());
+  std::ranges::copy(numbers, result.mutable_data<float>().begin());
+  return result;
+}
+
+std::vector<TensorType> output_types(const Graph& graph) {
+  std::vector<TensorType> types;
+  for (const Output& output : graph.outputs()) {
+    if (output.kind != OutputKind::kResult) continue;
+    const auto* id = std::get_if<ValueId>(&output.value);
+    types.push_back(id == nullptr ? TensorType{} : graph.type(*id));
+  }
+  return types;
+}
+
+// Around a runner of codes.
+Runner with_border(Runner inner, const Graph& graph) {
+  std::vector<TensorType> inputs;
+  for (const ValueId id : graph.inputs()) inputs.push_back(graph.type(id));
+  return [inner = std::move(inner), inputs = std::move(inputs), outputs = output_types(graph)](
+             std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
+    std::vector<Tensor> converted;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const bool becomes_codes = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
+      converted.push_back(becomes_codes ? to_codes(given[i], inputs[i]) : given[i]);
+    }
+    auto results = TRY(inner(converted));
+    for (std::size_t i = 0; i < results.size() && i < outputs.size(); ++i) {
+      if (results[i] && outputs[i].quant) results[i] = to_floats(*results[i], *outputs[i].quant);
+    }
+    return results;
+  };
+}
+
+}  // namespace
+
+Expected<Runner> program_runner(const Blob& program, pthreadpool* threads, const Graph* graph) {
   run::LoadOptions options;
   options.threads = threads;
   const auto method = std::make_shared<run::Method>(TRY(run::Method::load(program, "forward", options)));
-  return Runner([method](std::span<const Tensor> inputs) { return method->run(inputs); });
+  Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
+  return graph == nullptr ? runner : with_border(std::move(runner), *graph);
 }
 
 Expected<Runner> float_runner(const Prepared& prepared, const Model& model, pthreadpool* threads) {

@@ -1,9 +1,16 @@
 // Takes a model from its file to a partitioned graph.
 #include "cli/journey.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace isthmus {
+namespace {
+
+// How many samples the techniques see that need them again: they are interpreted, node by node.
+constexpr std::size_t kMostRefining = 8;
+
+}  // namespace
 
 void add_journey_options(CLI::App& command, JourneyOptions& options) {
   add_model_options(command, options.model);
@@ -46,8 +53,14 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
     journey.prepared->times.push_back({"calibrate", elapsed.count()});
   }
   const Statistics* known = journey.statistics ? &*journey.statistics : nullptr;
-  journey.quantized = TRY(within(
-      quantize(*journey.prepared, journey.backend(), known, journey.config, journey.diagnostics), options.model.file));
+  std::vector<std::vector<Tensor>> samples;
+  if (known != nullptr && needs_samples(journey.config)) {
+    const auto source = TRY(samples_to_compare(options, journey, kMostRefining));
+    while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
+  }
+  journey.quantized =
+      TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
+                 options.model.file));
   return {};
 }
 
@@ -56,17 +69,17 @@ CompileSummary summary_of(const JourneyOptions& options, const Journey& journey)
 }
 
 Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
-                                                      std::optional<std::size_t> most) {
+                                                      std::size_t most) {
   Diagnostics ignored;
   DataOptions few = options.samples;
   if (few.data.ends_with(".stats")) few.data.clear();
-  few.most = most;
+  few.most = std::min(few.most.value_or(most), most);
   return samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored);
 }
 
 Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey) {
   constexpr std::size_t kMostSamples = 4;
-  const auto samples = TRY(samples_to_compare(options, journey, options.samples.most));
+  const auto samples = TRY(samples_to_compare(options, journey, kMostSamples));
   return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
                       journey.backend(), *samples, kMostSamples);
 }

@@ -53,9 +53,9 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey);
 
-// Samples to compare with: of a .stats file nothing is left of them, so there the examples of the model serve.
+// At most so many samples to compare with. Of a .stats file nothing is left of them: there the model's examples serve.
 Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
-                                                      std::optional<std::size_t> most);
+                                                      std::size_t most);
 // What each value lost, on the reference kernels.
 Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey);
 

@@ -20,6 +20,10 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
   command.add_option("--weights", options.weights, "how scales of weights are chosen")
       ->check(CLI::IsMember({"mse", "minmax"}));
   command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
+  command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
+  command.add_option("--front", options.front, "share of the products that the first layers may compute in float")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--promote", options.promote, "compute so many of the worst nodes in float");
 }
 
 Expected<QuantConfig> config_of(const QuantOptions& options) {
@@ -40,6 +44,9 @@ Expected<QuantConfig> config_of(const QuantOptions& options) {
   overrule("bias_correction", options.bias_correction);
   overrule("weights", options.weights);
   if (options.per_tensor) text += "per_channel = false\n";
+  if (options.no_equalize) text += "equalize = false\n";
+  if (options.front) text += fmt::format("front = {:f}\n", *options.front);
+  if (options.promote) text += fmt::format("promote = {}\n", *options.promote);
   if (text.empty()) return config;
   return read_config(text, "the command line", std::move(config));
 }

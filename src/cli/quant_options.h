@@ -19,6 +19,9 @@ struct QuantOptions {
   std::string bias_correction;
   std::string weights;
   bool per_tensor = false;
+  bool no_equalize = false;
+  std::optional<double> front;
+  std::optional<std::size_t> promote;
 };
 
 void add_quant_options(CLI::App& command, QuantOptions& options);

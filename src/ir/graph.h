@@ -83,6 +83,8 @@ class Graph {
   ValueId add_constant(std::string name, TensorType type, Constant constant);
   ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
   NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
+  // Other data of the same type.
+  void set_constant(ValueId id, TensorView data) { constants_[values_[id.index].index].data = std::move(data); }
   void keep_in_float(NodeId id) { nodes_[id.index].in_float = true; }
   void add_output(Output output);
   void rename(ValueId id, std::string name);

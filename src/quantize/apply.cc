@@ -355,7 +355,10 @@ class Applier {
   void add_outputs() {
     for (const Output& output : graph_.outputs()) {
       Output made = output;
-      if (const auto* id = std::get_if<ValueId>(&output.value)) made.value = output_value(*id);
+      if (const auto* id = std::get_if<ValueId>(&output.value)) {
+        // What the model writes back to itself stays as it is.
+        made.value = output.kind == OutputKind::kResult ? output_value(*id) : as_float(*id);
+      }
       out_.add_output(std::move(made));
     }
   }

@@ -39,6 +39,17 @@ bool adds_numbers(const Node& node) {
   return pad != nullptr && pad->mode == PadMode::kConstant && pad->value != 0;
 }
 
+// What pads add must be among the codes.
+Range with_pads(const Graph& graph, const Group& group, Range range) {
+  for (const Tie& tie : group.ties) {
+    const Node& node = graph[tie.node];
+    const auto* pad = std::get_if<PadAttrs>(&node.attrs);
+    if (pad == nullptr || !adds_numbers(node) || !std::isfinite(pad->value)) continue;
+    range = {std::min(range.min, pad->value), std::max(range.max, pad->value)};
+  }
+  return range;
+}
+
 // The members whose numbers make the range. What moves or joins the numbers of other members adds nothing, and what
 // stands before a fused clamp is never seen.
 std::vector<ValueId> counting_members(const Graph& graph, const Group& group, const std::vector<bool>& is_fused) {
@@ -154,7 +165,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
       group.quant = {{1.0F}, 0, -1};
       continue;
     }
-    group.range = TRY(ranges.shared(counting_members(graph, group, is_fused)));
+    group.range = with_pads(graph, group, TRY(ranges.shared(counting_members(graph, group, is_fused))));
     group.quant = parameters_of(group.range, group.storage);
     count_losses(group);
   }

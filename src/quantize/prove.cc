@@ -24,6 +24,7 @@ class Proof {
     for (const Output& output : graph.outputs()) {
       if (const auto* id = std::get_if<ValueId>(&output.value)) is_returned_[id->index] = true;
     }
+    find_compared();
   }
 
   Expected<void> whole() const {
@@ -39,6 +40,17 @@ class Proof {
   std::string described(ValueId id) const { return proof::described(graph_, id); }
   const Quant& quant(ValueId id) const { return *graph_.type(id).quant; }
   bool is_codes(ValueId id) const { return proof::is_codes(graph_, id); }
+
+  void find_compared() {
+    for (std::size_t i = 0; i < is_returned_.size(); ++i) is_only_compared_.push_back(!is_returned_[i]);
+    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+      const Node& node = graph_.nodes()[n];
+      const QFlow flow = node.op == Op::kForeign ? QFlow::kComputes : def(node.op).flow;
+      if (flow == QFlow::kNarrowsRange) continue;
+      if (flow == QFlow::kMovesData && is_only_compared_[node.outputs[0].index]) continue;
+      for (const ValueId input : node.inputs) is_only_compared_[input.index] = false;
+    }
+  }
 
   // What parameters are, whoever uses them.
   Expected<void> value(ValueId id) const {
@@ -325,6 +337,7 @@ class Proof {
     const CodeType& codes = *code_type(graph_.type(to).dtype);
     const double code = code_of(attrs.value, quant(to));
     if (code >= static_cast<double>(codes.min) && code <= static_cast<double>(codes.max)) return {};
+    if (std::isinf(attrs.value) && is_only_compared_[to.index]) return {};
     return broken(node, fmt::format("its value {} has a code", float_text(attrs.value)), described(to));
   }
 
@@ -339,6 +352,8 @@ class Proof {
   const BackendDesc& backend_;
   const IntegerRules& rules_;
   std::vector<bool> is_returned_;
+  // By value: its numbers are compared with each other and nothing else, so that the last code is as good as infinity.
+  std::vector<bool> is_only_compared_;
 };
 
 const Proof::OwnDemand Proof::kOwnDemands[] = {

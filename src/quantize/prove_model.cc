@@ -57,12 +57,12 @@ class Comparison {
     return bad_input(fmt::format("{}: {}: {}", where, demand, found));
   }
 
-  // Only floats become codes; whatever else the model takes and gives stays as it is.
+  // Only floats that are computed become codes; whatever else the model takes and gives stays as it is.
   Expected<void> border(std::string_view side, ValueId id, ValueId of_model, BorderType wanted) const {
     const TensorType& type = graph_.type(id);
     const TensorType& before = model_.type(of_model);
     const BorderRow& row = kBorders[static_cast<std::size_t>(wanted)];
-    const bool becomes_codes = before.dtype == DType::kF32 && row.is_codes;
+    const bool becomes_codes = before.dtype == DType::kF32 && model_.constant(of_model) == nullptr && row.is_codes;
     if (type.dtype == (becomes_codes ? row.dtype : before.dtype) && type.quant.has_value() == becomes_codes) return {};
     return broken(fmt::format("{} %{}", side, graph_[id].name),
                   fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
@@ -108,14 +108,32 @@ class Comparison {
     return id;
   }
 
+  // The value of the model that the node of this one, or the input, makes: before nodes that are gone.
+  ValueId made_value(ValueId id) const {
+    const Node* maker = graph_.producer(id);
+    ValueId at = *source_[id.index];
+    for (const Node* gone = model_.producer(at); gone != nullptr && may_be_gone(*gone); gone = model_.producer(at)) {
+      if (maker != nullptr && maker->op == gone->op) break;
+      at = gone->inputs[0];
+    }
+    return at;
+  }
+  // Whether it is one of the values from `last` back to `first`, which nodes that are gone made of each other: here
+  // they are one.
+  bool lies_between(ValueId id, ValueId first, ValueId last) const {
+    while (last != first && last != id) last = model_.producer(last)->inputs[0];
+    return last == id;
+  }
+
   // Constants are new, and so is what has no source: nothing can be said of them.
   template <class Place>
   Expected<void> stands_for(ValueId id, ValueId of_model, Place where) const {
     const ValueId first = unconverted(id);
     if (graph_.constant(first) != nullptr || !source_[first.index]) return {};
     const ValueId source = *source_[first.index];
+    const ValueId made = made_value(first);
     ValueId at = of_model;
-    while (at != source) {
+    while (!lies_between(at, made, source)) {
       const Node* gone = model_.producer(at);
       if (gone == nullptr || !may_be_gone(*gone)) {
         const std::string converted = id == first ? "" : fmt::format("%{} of ", graph_[id].name);

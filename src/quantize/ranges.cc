@@ -99,7 +99,7 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
     // The estimator of whoever computes counts before that of an input or a constant.
     if (graph_[id].kind == ValueKind::kResult) options = options_of(id);
   }
-  const Range found = range_of(parts, options);
+  const Range found = shared_range_of(parts, options);
   return Range{std::max(found.min, hull.min), std::min(found.max, hull.max)};
 }
 

@@ -12,7 +12,7 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kNoReals, "no-reals", "its numbers are no floats in the model either", ""},
     {PrecisionCause::kNoIntegers, "no-integers", "the target has no integer form of it", "replace it"},
     {PrecisionCause::kStep, "step", "a step of something that loses too much in integers", ""},
-    {PrecisionCause::kWanted, "config", "a rule of quant.toml keeps it in float", "change the rule in quant.toml"},
+    {PrecisionCause::kWanted, "config", "the configuration keeps it in float", "change the rule in quant.toml, or promote less"},
     {PrecisionCause::kFront, "front",
      "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
      "`front = 0` in quant.toml brings it to integers"},

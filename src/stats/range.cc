@@ -220,7 +220,7 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
   return seen;
 }
 
-Range range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options) {
+Range shared_range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options) {
   Range hull;
   std::vector<Mass> masses;
   for (const ValueStatistics* part : parts) {

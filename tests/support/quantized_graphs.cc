@@ -43,7 +43,8 @@ quant
   %relu = clamp(%dw) min=0.0 : f32[1,2,4,4]
   %twice = add(%relu, %relu) : f32[1,2,4,4]
   %relu6 = clamp(%twice) min=0.0 max=6.0 : f32[1,2,4,4]
-  return %relu6
+  %minus = neg(%dw) : f32[1,2,4,4]
+  return %relu6, %minus
 )",
      R"(graph
   input %x : f32[1,2,4,4]
@@ -51,15 +52,18 @@ quant
   %x_q = quantize(%x) : i8[1,2,4,4] @x
   %relu = conv2d(%x_q, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] groups=2 : i8[1,2,4,4] @r
   %twice = add(%relu, %relu) : i8[1,2,4,4] @t
+  %minus = neg(%relu) : i8[1,2,4,4] @m
   %out = dequantize(%twice) : f32[1,2,4,4]
-  return %out
+  %minus_f = dequantize(%minus) : f32[1,2,4,4]
+  return %out, %minus_f
 quant
   @x i8 scale=0.05 zp=3
   @w i8 axis=0 scale=[0.0013,0.0017]
   @r i8 scale=0.013 zp=-128
   @t i8 scale=0.0235294122248888 zp=-128
+  @m i8 scale=0.013 zp=127
 )",
-     "x_q w relu twice", "x_q"},
+     "x_q w relu twice minus", "x_q minus"},
     {"cat",
      R"(graph
   input %a : f32[1,2]

@@ -17,12 +17,12 @@ namespace {
 
 using test::QuantizedCase;
 
-// What is different in a copy of a graph. Ids are those of the graph that is copied.
+// What is different in a copy of a graph, by index of values and nodes in the graph that is copied.
 struct Edit {
-  std::map<ValueId, TensorType> types = {};
-  std::map<ValueId, TensorView> data = {};
-  std::map<std::pair<std::uint32_t, std::size_t>, ValueId> inputs = {};  // by index of the node and of its input
-  std::map<NodeId, Attrs> attrs = {};
+  std::map<std::uint32_t, TensorType> types = {};
+  std::map<std::uint32_t, TensorView> data = {};
+  std::map<std::pair<std::uint32_t, std::size_t>, ValueId> inputs = {};  // by node and input
+  std::map<std::uint32_t, Attrs> attrs = {};
   std::optional<NodeId> dropped = {};  // its readers take what it read
   std::optional<NodeId> in_float = {};
 };
@@ -33,7 +33,7 @@ Quantized edited(const Quantized& before, const Edit& edit) {
   std::vector<ValueId> map;
   for (std::uint32_t v = 0; v < old.values().size(); ++v) {
     const Value& value = old.values()[v];
-    const auto new_type = edit.types.find(ValueId{v});
+    const auto new_type = edit.types.find(v);
     const TensorType type = new_type == edit.types.end() ? value.type : new_type->second;
     const NodeId node_id{value.index};
     if (value.kind == ValueKind::kResult && edit.dropped == node_id) {
@@ -45,7 +45,7 @@ Quantized edited(const Quantized& before, const Edit& edit) {
       map.push_back(after.graph.add_input(value.name, type));
     } else if (value.kind == ValueKind::kConstant) {
       Constant constant = *old.constant(ValueId{v});
-      const auto data = edit.data.find(ValueId{v});
+      const auto data = edit.data.find(v);
       if (data != edit.data.end()) constant.data = data->second;
       map.push_back(after.graph.add_constant(value.name, type, std::move(constant)));
     } else {
@@ -55,7 +55,7 @@ Quantized edited(const Quantized& before, const Edit& edit) {
         const auto input = edit.inputs.find({node_id.index, i});
         inputs.push_back(map[(input == edit.inputs.end() ? node.inputs[i] : input->second).index]);
       }
-      const auto attrs = edit.attrs.find(node_id);
+      const auto attrs = edit.attrs.find(node_id.index);
       const NodeId made = after.graph.add_node(node.op, attrs == edit.attrs.end() ? node.attrs : attrs->second,
                                                std::move(inputs), {{value.name, type}}, node.origin);
       if (edit.in_float == node_id) after.graph.keep_in_float(made);
@@ -140,9 +140,9 @@ class Mutator {
   void change(const std::string& what, ValueId id, const TensorType& type, bool is_free = false) {
     const std::string text = what + " of %" + graph()[id].name;
     if (is_free) {
-      accept(text, {.types = {{id, type}}});
+      accept(text, {.types = {{id.index, type}}});
     } else {
-      refuse(text, {.types = {{id, type}}}, around(id), {": %" + graph()[id].name + " has "});
+      refuse(text, {.types = {{id.index, type}}}, around(id), {": %" + graph()[id].name + " has "});
     }
   }
 
@@ -290,7 +290,7 @@ class Mutator {
         }
       }
       for (const Attrs& attrs : wrong) {
-        refuse("other attributes", {.attrs = {{id, attrs}}}, {name(graph(), node)});
+        refuse("other attributes", {.attrs = {{id.index, attrs}}}, {name(graph(), node)});
       }
     });
   }
@@ -326,7 +326,7 @@ class Mutator {
           changed[k] = std::byte{0x80};
           TensorView view = *constant->data;
           view.storage = Blob::owning(std::move(changed));
-          refuse("a weight of -128", {.data = {{node.inputs[i], view}}}, {name(graph(), node)});
+          refuse("a weight of -128", {.data = {{node.inputs[i].index, view}}}, {name(graph(), node)});
         }
       }
     });

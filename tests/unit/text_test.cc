@@ -60,7 +60,7 @@ TEST(Text, MistakesAreNamedByLine) {
   EXPECT_EQ(message(head + "  const %c : f32[3] = [1.0,2.0]\n").substr(0, 7), "line 3:");
   EXPECT_EQ(message(head + "  const %c : f32[2] = [1.0,x]\n"), "line 3: 'x' is no f32");
   EXPECT_EQ(message(head + "  const %c : f32[2] #12\n"), "line 3: '12' is no hash of 16 hex digits");
-  EXPECT_EQ(message(head + "  return %x\n  return %x\n"), "line 4: nothing may follow 'return'");
+  EXPECT_EQ(message(head + "  return %x\n  return %x\n"), "line 4: nothing but 'quant' may follow 'return'");
   EXPECT_EQ(message(head), "line 2: expected a 'return' at the end");
   EXPECT_EQ(message(""), "the text does not begin with 'graph'");
   EXPECT_EQ(message(head + "  %y = foreign(\"f\", a=" + std::string(1000, '[')), "line 3: lists are nested too deeply");

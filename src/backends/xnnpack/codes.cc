@@ -64,7 +64,10 @@ class NodeCodes {
     }
     const auto refuse = [&](ValueId id) -> std::optional<Reason> {
       const TensorType& of = type(id);
-      const bool fits = of.quant ? of.dtype == DType::kI8 && of.quant->axis < 0 : form_.codes == CodesForm::kConverts;
+      // Codes without sign are only there to be converted, at the model's border.
+      const bool converts = form_.codes == CodesForm::kConverts;
+      const bool is_code = of.dtype == DType::kI8 || (of.dtype == DType::kU8 && converts);
+      const bool fits = of.quant ? is_code && of.quant->axis < 0 : converts;
       return fits ? std::nullopt : std::optional(Reason{ReasonCode::kDType, named(id)});
     };
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
@@ -180,13 +183,14 @@ std::optional<Reason> parameters_refusal(const Graph& graph, ValueId id) {
     return Reason{ReasonCode::kDType, fmt::format("%{} is {} with {}", graph[id].name, type_text(graph, type), what)};
   };
   const bool is_bias = type.dtype == DType::kI32 && graph.constant(id) != nullptr;
-  if (type.dtype != DType::kI8 && !is_bias) return refuse("scales");
+  if (type.dtype != DType::kI8 && type.dtype != DType::kU8 && !is_bias) return refuse("scales");
   if (!std::ranges::all_of(quant.scales, [](float scale) { return std::isnormal(scale) && scale > 0; })) {
     return refuse("a scale that is no positive number");
   }
+  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kLeastCode;
   const bool is_zero_point = is_bias || quant.axis >= 0
                                  ? quant.zero_point == 0
-                                 : quant.zero_point >= kLeastCode && quant.zero_point <= kMostCode;
+                                 : quant.zero_point >= least && quant.zero_point <= least + kMostCode - kLeastCode;
   if (!is_zero_point) return refuse(fmt::format("zero point {}", quant.zero_point));
   if (quant.axis < 0) return quant.scales.size() == 1 ? std::nullopt : std::optional(refuse("several scales"));
   const auto axis = static_cast<std::size_t>(quant.axis);

@@ -85,7 +85,7 @@ std::uint32_t Lowering::add_value(ValueId id, const Order& order) {
   xnn::Value value;
   value.dims = dims(id, order);
   if (const std::optional<Quant>& quant = graph_.type(id).quant) {
-    value.datatype = xnn::DataType::kQI8;
+    value.datatype = graph_.type(id).dtype == DType::kU8 ? xnn::DataType::kQU8 : xnn::DataType::kQI8;
     value.quant = xnn::PerTensor{quant->scale(), quant->zero_point};
   }
   result_.graph.values.push_back(std::move(value));

@@ -20,7 +20,10 @@ bool moves_nothing(const xnn::Node& node) {
   return node.kind == xnn::NodeKind::kReshape || node.kind == xnn::NodeKind::kCopy;
 }
 
-DType dtype_of(const xnn::Value& value) { return value.datatype == xnn::DataType::kF32 ? DType::kF32 : DType::kI8; }
+DType dtype_of(const xnn::Value& value) {
+  if (value.datatype == xnn::DataType::kF32) return DType::kF32;
+  return value.datatype == xnn::DataType::kQU8 ? DType::kU8 : DType::kI8;
+}
 
 }  // namespace
 

@@ -1,0 +1,172 @@
+// One walk over the quantized graph with all samples at once.
+#include "quantize/correct_biases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "exec/integer.h"
+#include "exec/interpreter.h"
+#include "ops/table.h"
+
+namespace isthmus {
+namespace {
+
+// Sums over a channel of any number of tensors.
+struct ChannelMeans {
+  std::vector<double> sums;
+  double count = 0;
+
+  void add(const Tensor& tensor, const std::optional<Quant>& quant, ChannelAxis axis) {
+    const auto rank = static_cast<std::size_t>(tensor.rank());
+    const std::size_t at = axis == ChannelAxis::kLast ? rank - 1 : 1;
+    std::size_t inner = 1;
+    for (std::size_t i = at + 1; i < rank; ++i) inner *= static_cast<std::size_t>(tensor.sizes()[i]);
+    const auto channels = static_cast<std::size_t>(tensor.sizes()[at]);
+    sums.resize(channels, 0);
+    if (channels == 0) return;
+    const double scale = quant ? static_cast<double>(quant->scale()) : 1;
+    const double zero_point = quant ? quant->zero_point : 0;
+    dispatch(tensor.dtype(), [&]<class Number>(Number) {
+      const auto numbers = tensor.data<Number>();
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        sums[i / inner % channels] += (static_cast<double>(numbers[i]) - zero_point) * scale;
+      }
+    });
+    count += static_cast<double>(tensor.count()) / static_cast<double>(channels);
+  }
+  double mean(std::size_t channel) const { return count > 0 ? sums[channel] / count : 0; }
+};
+
+constexpr std::size_t kBias = 2;
+
+// Layers whose bias can be moved.
+bool is_layer(const Graph& graph, const Node& node) {
+  return node.inputs.size() > kBias && is_quantized(graph, node) && def(node.op).channels != ChannelAxis::kNone &&
+         def(node.op).roles.size() > kBias && def(node.op).roles[kBias] == Role::kBias &&
+         graph.constant(node.inputs[kBias]) != nullptr && graph.constant(node.inputs[kBias])->data;
+}
+
+TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const std::vector<double>& by) {
+  Tensor result(bias.dtype(), bias.sizes());
+  for (std::size_t c = 0; c < by.size(); ++c) {
+    if (!quant) {
+      result.mutable_data<float>()[c] = bias.data<float>()[c] + static_cast<float>(by[c]);
+      continue;
+    }
+    const auto scale = static_cast<double>(quant->scales[quant->scales.size() == 1 ? 0 : c]);
+    const double code = static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(by[c] / scale);
+    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(code, -kMost, kMost));
+  }
+  return result.view();
+}
+
+class Corrector {
+ public:
+  Corrector(const Graph& model, Quantized& quantized, const BackendDesc& backend,
+            std::span<const std::vector<Tensor>> samples)
+      : model_(model), quantized_(quantized), arithmetic_(backend.integers.arithmetic), samples_(samples) {}
+
+  Expected<void> run() {
+    TRY(measure_model());
+    TRY(start());
+    for (std::size_t n = 0; n < graph().nodes().size(); ++n) {
+      const Node node = graph().nodes()[n];
+      std::vector<Tensor> results = TRY(computed(node));
+      if (is_layer(graph(), node) && correct(node, results)) results = TRY(computed(node));
+      for (std::size_t s = 0; s < samples_.size(); ++s) {
+        values_[s][node.outputs[0].index] = std::move(results[s]);
+        for (const ValueId input : node.inputs) {
+          if (last_reader_[input.index] == n && graph().constant(input) == nullptr) values_[s].erase(input.index);
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  Graph& graph() { return quantized_.graph; }
+
+  Expected<void> measure_model() {
+    std::map<ValueId, ChannelAxis> wanted;
+    for (const Node& node : graph().nodes()) {
+      if (!is_layer(graph(), node)) continue;
+      if (const auto& source = quantized_.source[node.outputs[0].index]) wanted[*source] = def(node.op).channels;
+    }
+    for (const std::vector<Tensor>& sample : samples_) {
+      TRY(interpret(model_, sample, [&](ValueId id, const Tensor& tensor) {
+        const auto found = wanted.find(id);
+        if (found != wanted.end()) model_means_[id].add(tensor, std::nullopt, found->second);
+      }));
+    }
+    return {};
+  }
+
+  Expected<void> start() {
+    last_reader_.resize(graph().values().size(), 0);
+    for (std::size_t n = 0; n < graph().nodes().size(); ++n) {
+      for (const ValueId input : graph().nodes()[n].inputs) last_reader_[input.index] = n;
+    }
+    for (const std::vector<Tensor>& sample : samples_) {
+      symbols_.push_back(TRY(bind_symbols(graph(), sample)));
+      auto& values = values_.emplace_back();
+      for (std::size_t i = 0; i < sample.size(); ++i) values[graph().inputs()[i].index] = sample[i];
+    }
+    return {};
+  }
+
+  Expected<std::vector<Tensor>> computed(const Node& node) {
+    std::vector<Tensor> results;
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+      std::vector<Tensor> inputs;
+      for (const ValueId input : node.inputs) {
+        const Constant* constant = graph().constant(input);
+        inputs.push_back(constant != nullptr ? Tensor::from(*constant->data) : values_[s].at(input.index));
+      }
+      results.push_back(TRY(evaluate_integer_node(graph(), node, inputs, symbols_[s], arithmetic_)));
+    }
+    return results;
+  }
+
+  // False where there is nothing to correct.
+  bool correct(const Node& node, const std::vector<Tensor>& results) {
+    const ValueId output = node.outputs[0];
+    const auto& source = quantized_.source[output.index];
+    const auto wanted = source ? model_means_.find(*source) : model_means_.end();
+    if (wanted == model_means_.end()) return false;
+    ChannelMeans found;
+    for (const Tensor& result : results) found.add(result, graph().type(output).quant, def(node.op).channels);
+    std::vector<double> by;
+    for (std::size_t c = 0; c < found.sums.size(); ++c) by.push_back(wanted->second.mean(c) - found.mean(c));
+    const ValueId bias = node.inputs[kBias];
+    const Tensor old = Tensor::from(*graph().constant(bias)->data);
+    if (static_cast<std::size_t>(old.count()) != by.size() ||
+        !std::ranges::all_of(by, [](double x) { return std::isfinite(x); })) {
+      return false;
+    }
+    graph().set_constant(bias, moved(old, graph().type(bias).quant, by));
+    return true;
+  }
+
+  const Graph& model_;
+  Quantized& quantized_;
+  Arithmetic arithmetic_;
+  std::span<const std::vector<Tensor>> samples_;
+  std::map<ValueId, ChannelMeans> model_means_;
+  std::vector<std::size_t> last_reader_;
+  std::vector<SymbolValues> symbols_;
+  std::vector<std::map<std::uint32_t, Tensor>> values_;  // by sample
+};
+
+}  // namespace
+
+Expected<void> correct_biases(const Graph& model, Quantized& quantized, const BackendDesc& backend,
+                              std::span<const std::vector<Tensor>> samples) {
+  if (samples.empty()) return {};
+  return Corrector(model, quantized, backend, samples).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,51 @@
+// The main job on trained classifiers: one delegate, as accurate as in float.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/command_line.h"
+
+namespace isthmus {
+namespace {
+
+struct Bar {
+  const char* name;
+  double sqnr_db;        // of some of the images of calibration
+  double share_of_file;  // of the archive's size
+};
+
+class Classifiers : public test::CommandLine, public testing::WithParamInterface<Bar> {};
+
+// The number behind a key that stands once in a JSON text.
+double number_at(const std::string& json, const std::string& key) {
+  const std::size_t at = json.find("\"" + key + "\":");
+  return at == std::string::npos ? -1 : std::stod(json.substr(at + key.size() + 3));
+}
+
+TEST_P(Classifiers, KeepTheirAccuracyInInt8) {
+  const std::string data = "tests/models/fmnist";
+  const std::string model = fmt::format("{}/{}.pt2", data, GetParam().name);
+  const std::string file = folder_ / "model.pte";
+  const test::Finished compiled = isthmus(fmt::format(
+      "compile {} --target xnnpack --calibrate {}/calib_32.npz --threads 1 --json -o {}", model, data, file));
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_EQ(number_at(compiled.out, "delegates"), 1) << compiled.out;
+  EXPECT_NE(compiled.out.find("\"host\":[]"), std::string::npos) << compiled.out;
+  EXPECT_EQ(number_at(compiled.out, "samples"), 32);
+  EXPECT_GE(number_at(compiled.out, "db"), GetParam().sqnr_db);
+  EXPECT_LT(number_at(compiled.out, "bytes"),
+            GetParam().share_of_file * static_cast<double>(std::filesystem::file_size(model)));
+
+  const test::Finished evaluated =
+      isthmus(fmt::format("eval {} --reference {} --data {}/test_500.npz --threads 1 --json", file, model, data));
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_EQ(number_at(evaluated.out, "samples"), 500);
+  // Two images of 500.
+  EXPECT_GE(number_at(evaluated.out, "top1"), number_at(evaluated.out, "top1_reference") - 0.0041) << evaluated.out;
+  EXPECT_GE(number_at(evaluated.out, "agreement"), 0.985) << evaluated.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Trained, Classifiers, testing::Values(Bar{"cnn", 35, 0.25}, Bar{"vit", 38, 0.3}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace isthmus
