@@ -1,13 +1,12 @@
 // Every JSON object that the command line prints.
-#include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "ops/table.h"
 #include "report/bench.h"
 #include "report/compile.h"
 #include "report/eval.h"
 #include "report/inspect.h"
+#include "report/json_parts.h"
 #include "report/op_table.h"
 #include "report/program.h"
 #include "report/run.h"
@@ -18,14 +17,6 @@
 
 namespace isthmus {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Names come from untrusted files: bytes that are no UTF-8 are replaced, never a reason to fail.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-// JSON has no infinity: what is exact is said to be this good.
-double finite_db(double db) { return std::min(db, 200.0); }
 
 // ["1", "3", "4*s0"] as [1, 3, "4*s0"].
 Json shape_json(const std::vector<std::string>& shape) {
@@ -235,7 +226,8 @@ std::string to_json(const CompileSummary& summary) {
                     {"reason", node.reason},
                     {"origin", node.origin},
                     {"module", node.module},
-                    {"hint", node.hint}});
+                    {"hint", node.hint},
+                    {"causes", causes_json(node.causes)}});
   }
   Json warnings = Json::array();
   for (const Diagnostic& entry : summary.warnings) {
@@ -244,6 +236,7 @@ std::string to_json(const CompileSummary& summary) {
   Json borders = Json::array();
   for (const CompileSummary::Border& row : summary.borders) {
     borders.push_back({{"value", row.value}, {"kind", row.kind}});
+    if (!row.cause.empty()) borders.back()["because_of"] = row.cause;
   }
   Json unproven = Json::array();
   for (const CompileSummary::Unproven& row : summary.unproven) {
