@@ -128,7 +128,7 @@ class Applier {
     if (found != in_codes_.end()) return found->second;
     TensorType type = type_in(id, group);
     ValueId made{};
-    if (in_float_[id.index]) {
+    if (!is_made_in_codes(graph_, plan_.precision, config_, id)) {
       QuantizeAttrs attrs;
       attrs.dtype = type.dtype;
       attrs.min = static_cast<std::int64_t>(codes_of(type.dtype).min);
@@ -238,7 +238,7 @@ class Applier {
     if (clamp == nullptr || !plan_.has_ranges) return false;
     const std::uint32_t group = group_of(node.outputs[0]);
     const ValueId input = node.inputs[0];
-    if (graph_.constant(input) != nullptr || in_float_[input.index] || group_of(input) != group) return false;
+    if (!is_made_in_codes(graph_, plan_.precision, config_, input) || group_of(input) != group) return false;
     const Quant& quant = plan_.groups[group].quant;
     const Codes codes = codes_of(plan_.groups[group].storage);
     const auto code = [&](double bound) {

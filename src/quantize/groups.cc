@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "base/union_find.h"
 
@@ -37,11 +38,38 @@ struct Edge {
   bool is_fused = false;
 };
 
+// The width of the range that somebody outside of a group wants one of its values to have.
+struct Need {
+  double width = kUnlimited;
+  ValueId value{};
+};
+Need least(Need a, Need b) { return a.width <= b.width ? a : b; }
+
+// The least of those who read values of a group through rescales to others.
+class RescaleNeeds {
+ public:
+  void add(Need need, std::uint32_t target) {
+    if (target != target_ && need.width < least_.width) {
+      besides_ = least_;
+      target_ = target;
+    } else if (target != target_) {
+      besides_ = least(besides_, need);
+    }
+    if (target == target_) least_ = least(least_, need);
+  }
+  // Without those that rescale to this group.
+  Need besides(std::uint32_t target) const { return target == target_ ? besides_ : least_; }
+
+ private:
+  Need least_;
+  std::uint32_t target_ = std::numeric_limits<std::uint32_t>::max();  // the group that it is rescaled to
+  Need besides_;                                                      // the least of all that go elsewhere
+};
+
 // What a group must know to say whether it may grow.
 struct State {
-  Range range;                           // of all members that count
-  double narrowest_reader = kUnlimited;  // least own range of members that somebody outside reads
-  ValueId narrowest{};
+  Range range;  // of all members that count
+  Need narrowest;
   const Pin* pin = nullptr;
   DType storage = DType::kI8;
 };
@@ -62,13 +90,16 @@ class Solver {
     for (int round = 0; has_changed && round < kMostRounds; ++round) {
       join_all();
       has_changed = false;
-      for (const auto& [edge, cause, bits, because] : cuts_) {
-        const std::uint32_t value = edges_[edge].input.index;
-        if (!is_read_outside_[value] && !is_made_in_float(edges_[edge].input)) {
-          is_read_outside_[value] = true;
+      for (const Refused& cut : cuts_) {
+        const std::uint32_t value = edges_[cut.edge].input.index;
+        if (!is_read_outside_[value] && !is_rescaled_[value] && !is_made_in_float(edges_[cut.edge].input)) {
+          is_rescaled_[value] = true;
           has_changed = true;
         }
       }
+    }
+    is_rescaled_.assign(is_rescaled_.size(), false);
+    for (int round = 0; round < kMostRounds && take_back_cuts(); ++round) {
     }
     return result();
   }
@@ -125,6 +156,7 @@ class Solver {
 
   Expected<void> find_readers() {
     is_read_outside_.resize(graph_.values().size(), false);
+    is_rescaled_.resize(graph_.values().size(), false);
     std::vector<std::size_t> inside(graph_.values().size(), 0);
     std::vector<std::size_t> all(graph_.values().size(), 0);
     for (const Edge& edge : edges_) ++inside[edge.input.index];
@@ -152,33 +184,45 @@ class Solver {
     if (const auto pin = in_.pins.find(id); pin != in_.pins.end()) state.pin = &pin->second;
     if (!counts(id)) return state;
     state.range = *ranges_.own(id);
-    if (is_read_outside_[id.index] && width(state.range) > 0) {
-      state.narrowest_reader = width(state.range);
-      state.narrowest = id;
+    if ((is_read_outside_[id.index] || is_rescaled_[id.index]) && width(state.range) > 0) {
+      state.narrowest = {width(state.range), id};
     }
     return state;
   }
 
   static State joined(const State& a, const State& b) {
-    const State& narrow = a.narrowest_reader <= b.narrowest_reader ? a : b;
-    return {hull(a.range, b.range), narrow.narrowest_reader, narrow.narrowest, a.pin != nullptr ? a.pin : b.pin,
-            a.storage};
+    return {hull(a.range, b.range), least(a.narrowest, b.narrowest), a.pin != nullptr ? a.pin : b.pin, a.storage};
   }
 
-  void join_all() {
-    groups_ = UnionFind(graph_.values().size());
-    states_.clear();
+  // Of the groups as they are.
+  void find_states() {
+    states_.assign(graph_.values().size(), {});
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      states_.push_back(in_codes_[i] ? alone(ValueId{i}) : State{});
+      if (!in_codes_[i]) continue;
+      State& state = states_[groups_.find(i)];
+      state = groups_.find(i) == i ? alone(ValueId{i}) : joined(state, alone(ValueId{i}));
     }
     // What a constant brings is there whatever happens to the other ties of its node.
     for (const Tie& tie : constant_ties_) {
       const Node& node = graph_[tie.node];
-      State& state = states_[node.outputs[0].index];
+      State& state = states_[groups_.find(node.outputs[0].index)];
       state.range = hull(state.range, *ranges_.own(node.inputs[tie.input]));
     }
+  }
+
+  void join_all() {
+    groups_ = UnionFind(graph_.values().size());
+    find_states();
     cuts_.clear();
     for (const std::size_t i : order_) join(i);
+  }
+
+  static double bits_lost(const State& state) { return std::log2(width(state.range) / state.narrowest.width); }
+  void refuse_for_precision(std::size_t edge, const State& both) {
+    const double bits = bits_lost(both);
+    cuts_.push_back({edge, CutCause::kPrecision, bits,
+                     fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
+                                 graph_[both.narrowest.value].name, both.narrowest.width, bits, width(both.range))});
   }
 
   void join(std::size_t index) {
@@ -189,19 +233,54 @@ class Solver {
     const State both = joined(states_[a], states_[b]);
     const bool pins_differ =
         states_[a].pin != nullptr && states_[b].pin != nullptr && !(*states_[a].pin == *states_[b].pin);
-    const double bits = std::log2(width(both.range) / both.narrowest_reader);
     if (states_[a].storage != states_[b].storage) {
       cuts_.push_back({index, CutCause::kStorage, 0, "its two sides have codes of different width"});
     } else if (pins_differ) {
       cuts_.push_back({index, CutCause::kPins, 0, "its two sides are given different parameters"});
     } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
-               bits >= in_.config.cut_bits) {
-      cuts_.push_back({index, CutCause::kPrecision, bits,
-                       fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
-                                   graph_[both.narrowest].name, both.narrowest_reader, bits, width(both.range))});
+               bits_lost(both) >= in_.config.cut_bits) {
+      refuse_for_precision(index, both);
     } else {
       states_[groups_.join(a, b)] = both;
     }
+  }
+
+  // Joins what is cut although nobody would lose by it, now that all groups are known: who reads through a rescale
+  // needs no more than the group behind it can show. False where there is no such cut.
+  bool take_back_cuts() {
+    find_states();
+    std::vector<RescaleNeeds> rescales(graph_.values().size());
+    for (const Refused& cut : cuts_) {
+      const Edge& edge = edges_[cut.edge];
+      const double own = counts(edge.input) ? width(*ranges_.own(edge.input)) : 0;
+      if (own <= 0 || is_made_in_float(edge.input)) continue;
+      const std::uint32_t target = groups_.find(edge.result.index);
+      rescales[groups_.find(edge.input.index)].add({std::max(own, width(states_[target].range)), edge.input}, target);
+    }
+    bool has_changed = false;
+    for (Refused& cut : std::exchange(cuts_, {})) {
+      const std::uint32_t a = groups_.find(edges_[cut.edge].input.index);
+      const std::uint32_t b = groups_.find(edges_[cut.edge].result.index);
+      if (cut.cause != CutCause::kPrecision) {
+        cuts_.push_back(std::move(cut));
+        continue;
+      }
+      if (a == b) continue;
+      const State both = joined(states_[a], states_[b]);
+      const Need rescaled = least(rescales[a].besides(b), rescales[b].besides(a));
+      State whole = both;
+      whole.narrowest = least(both.narrowest, rescaled);
+      if (bits_lost(whole) >= in_.config.cut_bits) {
+        refuse_for_precision(cut.edge, whole);
+        continue;
+      }
+      const std::uint32_t root = groups_.join(a, b);
+      states_[root] = both;
+      rescales[root] = {};
+      rescales[root].add(rescaled, root);
+      has_changed = true;
+    }
+    return has_changed;
   }
 
   Expected<Grouping> result() {
@@ -246,6 +325,7 @@ class Solver {
   std::vector<bool> in_codes_;  // by value
   std::vector<bool> is_hidden_;
   std::vector<bool> is_read_outside_;
+  std::vector<bool> is_rescaled_;  // is read by a rescale
   std::vector<Edge> edges_;
   std::vector<Tie> constant_ties_;
   std::vector<std::size_t> order_;  // of edges_

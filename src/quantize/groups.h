@@ -44,9 +44,8 @@ struct Grouping {
 };
 
 // Joins the two sides of ties, those whose rescale would be the dearest first, wherever no reader that stands outside
-// of the group would lose too much; a tie that cannot be kept is cut. Joining only ever adds to what a reader loses, so
-// a tie that was cut could not be kept afterwards either: no cut can be taken back alone. The order of ties depends on
-// bytes, ranges and names, never on the order of nodes or inputs.
+// of the group would lose too much; a tie that cannot be kept is cut. No cut can be taken back alone: somebody would
+// lose too much. The order of ties depends on bytes, ranges and names, never on the order of nodes or inputs.
 Expected<Grouping> group_values(const GroupingInput& input, Ranges& ranges);
 
 }  // namespace isthmus

@@ -2,7 +2,8 @@
 #include "quantize/precision.h"
 
 #include <algorithm>
-#include <numeric>
+#include <string_view>
+#include <tuple>
 
 #include "ops/table.h"
 #include "quantize/flow.h"
@@ -36,41 +37,59 @@ double elements_of(const Graph& graph, ValueId id) {
   return static_cast<double>(bytes_of(graph, id)) / static_cast<double>(size_of(graph.type(id).dtype));
 }
 
-// By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
-// that it depends on.
-std::vector<bool> front_layers(const Graph& graph, double share) {
-  constexpr double kMostWeights = 0.01;  // of all
+// What a layer costs; any other node costs nothing.
+struct Cost {
+  double products = 0;
+  double weights = 0;
+};
+Cost cost_of(const Graph& graph, const Node& node) {
+  if (node.op == Op::kForeign || !has_weights(node.op)) return {};
+  const TensorType& type = graph.type(node.inputs[1]);
+  const double weights = elements_of(graph, node.inputs[1]);
+  const bool has_channels = type.rank() > 0 && type.shape[0].is_fixed() && type.shape[0].value() > 0;
+  const double channels = has_channels ? static_cast<double>(type.shape[0].value()) : 1;
   // Of shorter sums, a good part of the time goes to what happens to each sum, where codes gain nothing.
   constexpr double kLongSum = 64;
-  std::vector<double> products(graph.nodes().size(), 0);
-  std::vector<double> weights(graph.nodes().size(), 0);
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+  const double length = weights / channels;
+  return {elements_of(graph, node.outputs[0]) * length * std::min(1.0, length / kLongSum), weights};
+}
+
+// By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
+// that stand before it. Those with the fewest layers before them come first, then the cheapest: the order of nodes does
+// not matter.
+std::vector<bool> front_layers(const Graph& graph, double share) {
+  constexpr double kMostWeights = 0.01;  // of all
+  const std::size_t count = graph.nodes().size();
+  std::vector<Cost> costs(count);
+  std::vector<std::size_t> depth(graph.values().size(), 0);  // layers up to the value
+  std::vector<std::size_t> order;
+  Cost left;
+  for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
-    if (node.op == Op::kForeign || !has_weights(node.op)) continue;
-    const double all = elements_of(graph, node.inputs[1]);
-    const Shape& shape = graph.type(node.inputs[1]).shape;
-    const double channels = shape.empty() || !shape[0].is_fixed() ? 1 : static_cast<double>(shape[0].value());
-    const double length = all / std::max(channels, 1.0);
-    weights[i] = all;
-    products[i] = elements_of(graph, node.outputs[0]) * length * std::min(1.0, length / kLongSum);
+    costs[i] = cost_of(graph, node);
+    left = {left.products + share * costs[i].products, left.weights + kMostWeights * costs[i].weights};
+    std::size_t before = 0;
+    for (const ValueId input : node.inputs) before = std::max(before, depth[input.index]);
+    for (const ValueId output : node.outputs) depth[output.index] = before + (costs[i].products > 0 ? 1 : 0);
+    if (!node.outputs.empty()) order.push_back(i);
   }
-  const double most_products = share * std::accumulate(products.begin(), products.end(), 0.0);
-  const double most_weights = kMostWeights * std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<bool> result(graph.nodes().size(), false);
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    const Value& value = graph[graph.nodes()[i].outputs[0]];
+    // What a layer makes is read by other nodes of its depth, those by nodes behind them.
+    const bool is_layer = costs[i].products > 0;
+    return std::tuple(depth[graph.nodes()[i].outputs[0].index], !is_layer, costs[i].products, is_layer ? 0 : i,
+                      std::string_view(value.name));
+  });
+  std::vector<bool> result(count, false);
   std::vector<bool> is_behind(graph.values().size(), false);  // depends on a layer that is not in front
-  double used_products = 0;
-  double used_weights = 0;
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+  for (const std::size_t i : order) {
     const Node& node = graph.nodes()[i];
     bool behind = false;
     for (const ValueId input : node.inputs) behind = behind || is_behind[input.index];
-    if (products[i] > 0 && !behind) {
-      result[i] = used_products + products[i] <= most_products && used_weights + weights[i] <= most_weights;
+    if (costs[i].products > 0 && !behind) {
+      result[i] = costs[i].products <= left.products && costs[i].weights <= left.weights;
       behind = !result[i];
-      if (result[i]) {
-        used_products += products[i];
-        used_weights += weights[i];
-      }
+      if (result[i]) left = {left.products - costs[i].products, left.weights - costs[i].weights};
     }
     for (const ValueId output : node.outputs) is_behind[output.index] = behind;
   }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "exec/tensor.h"
 #include "ops/table.h"
@@ -94,11 +96,11 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
     if (is_known()) parts.push_back(TRY(statistics_of(id)));
   }
   if (!is_known()) return hull;
-  RangeOptions options = options_of(values[0]);
-  for (const ValueId id : values) {
-    // The estimator of whoever computes counts before that of an input or a constant.
-    if (graph_[id].kind == ValueKind::kResult) options = options_of(id);
-  }
+  // The estimator of whoever computes counts before that of an input or a constant.
+  const ValueId first = *std::ranges::min_element(values, {}, [&](ValueId id) {
+    return std::pair(graph_[id].kind != ValueKind::kResult, std::string_view(graph_[id].name));
+  });
+  const RangeOptions options = options_of(first);
   const Range found = shared_range_of(parts, options);
   return Range{std::max(found.min, hull.min), std::min(found.max, hull.max)};
 }

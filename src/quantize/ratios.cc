@@ -1,10 +1,13 @@
-// A sweep over the nodes until nothing changes.
+// Sweeps over the nodes until nothing changes. Each looks at the scales as the last one has left them, so that the
+// order of nodes does not matter.
 #include "quantize/ratios.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "exec/tensor.h"
 #include "ops/table.h"
@@ -16,10 +19,10 @@ namespace {
 constexpr double kHair = 1 + 0x1p-20;
 
 void widen(Group& group, double scale) {
-  const double factor = scale / static_cast<double>(group.quant.scale());
-  if (factor <= 1) return;
-  group.range = {group.range.min * factor, group.range.max * factor};
+  if (scale <= static_cast<double>(group.quant.scale())) return;
   group.quant.scales[0] = static_cast<float>(scale);
+  const double least = group.storage == DType::kI16 ? -32768 : -128;
+  group.range = {scale * (least - group.quant.zero_point), scale * (-1 - least - group.quant.zero_point)};
 }
 
 double slope_of(const Node& node) {
@@ -45,11 +48,21 @@ class Sweep {
   Sweep(const Graph& graph, QuantPlan& plan, const std::vector<double>& weight_scales)
       : graph_(graph), plan_(plan), weight_scales_(weight_scales) {}
 
-  bool has_changed() const { return has_changed_; }
+  // Whether there was anything to raise.
+  bool raise_all() {
+    for (const auto& [scale, wanted] : raises_) {
+      if (scale.group != nullptr) {
+        widen(*scale.group, wanted);
+      } else {
+        scale.constant->scales[0] = std::max(scale.constant->scale(), static_cast<float>(wanted));
+      }
+    }
+    return !raises_.empty();
+  }
 
   void visit(NodeId id, const RatioLimit& limit) {
     const Node& node = graph_[id];
-    Scale result{&plan_.groups[*plan_.group_of[node.outputs[0].index]], nullptr};
+    Scale result{&plan_.groups[*plan_.group_of[node.outputs[0].index]], nullptr, {}};
     std::vector<Scale> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_data_input(node.op, i)) inputs.push_back(scale_of({id, i}));
@@ -67,16 +80,20 @@ class Sweep {
   struct Scale {
     Group* group = nullptr;
     Quant* constant = nullptr;
+    std::string_view name;  // of the value
+    std::pair<double, std::string_view> rank() const { return {value(), name}; }
     double value() const { return static_cast<double>(group != nullptr ? group->quant.scale() : constant->scale()); }
   };
 
   Scale scale_of(Tie edge) {
     const Node& node = graph_[edge.node];
     const ValueId value = node.inputs[edge.input];
-    if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) return {nullptr, &found->second};
+    if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) {
+      return {nullptr, &found->second, graph_[value].name};
+    }
     // A tied constant has the parameters of the result.
     const ValueId holder = graph_.constant(value) != nullptr ? node.outputs[0] : value;
-    return {&plan_.groups[*plan_.group_of[holder.index]], nullptr};
+    return {&plan_.groups[*plan_.group_of[holder.index]], nullptr, graph_[value].name};
   }
 
   static bool is_above(double ratio, const RatioLimit& limit) {
@@ -100,24 +117,17 @@ class Sweep {
     if (is_above(ratio, limit)) {
       raise(result, scales / limit.max * kHair);
     } else if (ratio < limit.min && !inputs.empty()) {
-      Scale& finest = *std::ranges::min_element(inputs, {}, [](const Scale& input) { return input.value(); });
+      Scale& finest = *std::ranges::min_element(inputs, {}, [](const Scale& input) { return input.rank(); });
       raise(finest, finest.value() * limit.min / ratio * kHair);
     }
   }
 
-  void raise(Scale& scale, double wanted) {
-    has_changed_ = true;
-    if (scale.group != nullptr) {
-      widen(*scale.group, wanted);
-    } else {
-      scale.constant->scales[0] = static_cast<float>(wanted);
-    }
-  }
+  void raise(const Scale& scale, double wanted) { raises_.emplace_back(scale, wanted); }
 
   const Graph& graph_;
   QuantPlan& plan_;
   const std::vector<double>& weight_scales_;
-  bool has_changed_ = false;
+  std::vector<std::pair<Scale, double>> raises_;
 };
 
 }  // namespace
@@ -144,7 +154,7 @@ Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, Quant
   for (int i = 0; i < kMostSweeps; ++i) {
     Sweep sweep(graph, plan, weight_scales);
     for (const auto& [node, limit] : demands) sweep.visit(node, *limit);
-    if (!sweep.has_changed()) return {};
+    if (!sweep.raise_all()) return {};
   }
   return bad_input("the scales of this model found no ratios that the device has");
 }

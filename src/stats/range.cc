@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace isthmus {
@@ -234,7 +235,8 @@ Range shared_range_of(std::span<const ValueStatistics* const> parts, const Range
     for (const Mass& mass : own_masses) weight += mass.weight;
     for (const Mass& mass : own_masses) masses.push_back({mass.at, mass.weight / weight});
   }
-  std::ranges::stable_sort(masses, {}, &Mass::at);
+  // The order of the parts must not change the last bits of sums.
+  std::ranges::sort(masses, {}, [](const Mass& mass) { return std::pair(mass.at, mass.weight); });
   if (masses.empty()) return hull;
   if (options.estimator == Estimator::kMse) return search(hull, SquareError(masses, options.levels));
   if (options.estimator == Estimator::kEntropy) {

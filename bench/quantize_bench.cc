@@ -1,0 +1,130 @@
+// Planning, applying and proving synthetic graphs of growing size: time per node should stay flat.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "backends/backend.h"
+#include "exec/tensor.h"
+#include "ops/emitter.h"
+#include "quantize/apply.h"
+#include "quantize/plan.h"
+#include "quantize/prove.h"
+
+namespace isthmus {
+namespace {
+
+enum class Pattern : std::uint8_t {
+  kJoins,  // one chain of joins through all of the graph: without cuts, one group
+  kSkips,  // the same, and sums with what was five blocks before
+  kMixed,  // the same, and float nodes with movers between them and the layers
+};
+
+// Blocks on f32[1,8,4,4].
+class Chain {
+ public:
+  explicit Chain(Pattern pattern) : pattern_(pattern), emitter_(graph_) {}
+
+  Graph make(std::size_t nodes) {
+    emitter_.begin({"model.py:1", "block", "blocks"}, "v");
+    Tensor weights(DType::kF32, {8, 8, 1, 1});
+    for (std::size_t i = 0; i < 64; ++i) weights.mutable_data<float>()[i] = static_cast<float>(i % 13) / 13 - 0.4F;
+    weights_ = emitter_.constant(weights.view());
+    std::vector<ValueId> blocks(5, graph_.add_input("x", {DType::kF32, {1, 8, 4, 4}}));
+    while (graph_.nodes().size() < nodes) blocks.push_back(block(blocks.back(), blocks[blocks.size() - 5]));
+    graph_.add_output({blocks.back(), OutputKind::kResult, {}});
+    return std::move(graph_);
+  }
+
+ private:
+  ValueId emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
+    return *emitter_.emit(op, std::move(attrs), std::move(inputs));
+  }
+
+  ValueId block(ValueId value, ValueId skip) {
+    ValueId conv = emit(Op::kConv2d, ConvAttrs{{1, 1}, {0, 0, 0, 0}, {1, 1}, 1}, {value, weights_});
+    conv = emit(Op::kClamp, ClampAttrs{0, std::numeric_limits<double>::infinity()}, {conv});
+    const ValueId joined = emit(Op::kCat, AxisAttrs{1}, {value, conv});
+    ValueId result = emit(Op::kSlice, SliceAttrs{1, Dim(4), Dim(12), 1}, {joined});
+    result = emit(Op::kPermute, AxesAttrs{{0, 1, 3, 2}}, {result});
+    if (pattern_ == Pattern::kMixed) {
+      result = emit(Op::kSoftmax, AxisAttrs{3}, {result});
+      result = emit(Op::kPermute, AxesAttrs{{0, 1, 3, 2}}, {result});
+    }
+    if (pattern_ != Pattern::kJoins) result = emit(Op::kAdd, NoAttrs{}, {result, skip});
+    return result;
+  }
+
+  Pattern pattern_;
+  Graph graph_;
+  Emitter emitter_;
+  ValueId weights_{};
+};
+
+// Ranges of very different widths; with histograms, each value's own range is searched, too.
+Statistics statistics_of(const Graph& graph, bool with_histograms) {
+  Statistics result;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> exponent(-3, 3);
+  std::normal_distribution<float> normal;
+  for (const Value& value : graph.values()) {
+    if (value.kind == ValueKind::kConstant) continue;
+    ValueStatistics& statistics = result.values[value.name];
+    const auto width = static_cast<float>(std::exp2(exponent(random)));
+    statistics.moments.count = 128;
+    statistics.moments.min = -4 * width;
+    statistics.moments.max = 4 * width;
+    if (!with_histograms) continue;
+    std::vector<float> numbers(4096);
+    for (float& number : numbers) number = std::clamp(normal(random), -4.0F, 4.0F) * width;
+    statistics.histogram.add(numbers, 1, statistics.moments.min, statistics.moments.max);
+  }
+  return result;
+}
+
+void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_histograms) {
+  const Graph graph = Chain(pattern).make(nodes);
+  const Statistics statistics = statistics_of(graph, with_histograms);
+  const BackendDesc& backend = *find_backend("xnnpack");
+  const QuantConfig config;
+  std::size_t cuts = 0;
+  for (auto _ : state) {
+    Diagnostics diagnostics;
+    const auto planned = plan(graph, backend, &statistics, config, diagnostics);
+    if (!planned) return state.SkipWithError(planned.error().message.c_str());
+    const auto applied = apply(graph, *planned, backend, &statistics, config);
+    if (!applied) return state.SkipWithError(applied.error().message.c_str());
+    const auto proven = prove(*applied, backend, graph, config);
+    if (!proven) return state.SkipWithError(proven.error().message.c_str());
+    cuts = planned->cuts.size();
+  }
+  const auto count = static_cast<double>(graph.nodes().size());
+  state.counters["cuts"] = static_cast<double>(cuts);
+  state.counters["us_per_node"] =
+      benchmark::Counter(count * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+}  // namespace
+}  // namespace isthmus
+
+int main(int argc, char** argv) {
+  using namespace isthmus;
+  const std::map<std::string, Pattern> patterns{
+      {"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}};
+  for (const auto& [name, pattern] : patterns) {
+    for (const std::size_t nodes : {10'000, 30'000, 100'000}) {
+      benchmark::RegisterBenchmark((name + "/" + std::to_string(nodes)).c_str(), [pattern = pattern,
+                                                                                  nodes](benchmark::State& state) {
+        run(state, pattern, nodes, false);
+      })->Unit(benchmark::kMillisecond);
+    }
+  }
+  benchmark::RegisterBenchmark("skips_with_histograms/5000", [](benchmark::State& state) {
+    run(state, Pattern::kSkips, 5'000, true);
+  })->Unit(benchmark::kMillisecond);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

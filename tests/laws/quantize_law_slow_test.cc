@@ -1,0 +1,27 @@
+// The laws of quantizing, on thousands of random graphs.
+#include <gtest/gtest.h>
+
+#include "support/quantize_laws.h"
+
+namespace isthmus {
+namespace {
+
+constexpr unsigned kFirst = 1000;
+constexpr unsigned kLast = 5000;
+
+TEST(QuantizeLawsSlow, PlansOfGraphsWithWildRanges) {
+  for (unsigned seed = kFirst; seed < kLast; ++seed) {
+    EXPECT_EQ(test::broken_plan_law(seed), "") << "seed " << seed;
+    if (HasFailure()) break;
+  }
+}
+
+TEST(QuantizeLawsSlow, QuantizedGraphsCompute) {
+  for (unsigned seed = kFirst; seed < kLast; ++seed) {
+    EXPECT_EQ(test::broken_compute_law(seed), "") << "seed " << seed;
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,227 @@
+// The laws, in the plainest way.
+#include "support/plan_laws.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "quantize/groups.h"
+#include "quantize/precision.h"
+
+namespace isthmus::test {
+namespace {
+
+std::string quant_text(const Quant& quant, DType storage) {
+  return fmt::format("{} {} zp {} axis {}", name_of(storage), quant.scales, quant.zero_point, quant.axis);
+}
+
+double width(Range range) { return range.max - range.min; }
+
+// One way in which somebody reads a value.
+struct Reading {
+  std::optional<Tie> tie;  // where it asks for sharing
+  bool is_codes = false;   // else floats, or the model's border in floats
+};
+
+class Sharing {
+ public:
+  Sharing(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend, const QuantConfig& config)
+      : graph_(graph), plan_(plan), config_(config), readings_(graph.values().size()), is_cut_(cut_ties(plan)) {
+    const std::vector<bool> is_fused = fused_clamps(graph, backend);
+    for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+      const Node& node = graph.nodes()[n];
+      const bool is_codes = plan.precision[n] == Precision::kCodes;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        Reading reading{std::nullopt, is_codes};
+        if (is_codes && must_share(backend.integers, node.op) && is_data_input(node.op, i)) {
+          reading.tie = Tie{NodeId{n}, i};
+        }
+        readings_[node.inputs[i].index].push_back(reading);
+        if (reading.tie && is_fused[n] && is_in_codes(node.inputs[i])) hidden_.insert(node.inputs[i]);
+      }
+    }
+    for (const Output& output : graph.outputs()) {
+      const bool is_codes = config.outputs != BorderType::kFloat;
+      if (const auto* id = std::get_if<ValueId>(&output.value))
+        readings_[id->index].push_back({std::nullopt, is_codes});
+    }
+  }
+
+  // What the reader that suffers most from one set of parameters for these members loses; and its value.
+  std::pair<double, ValueId> worst(const std::vector<Member>& members) const {
+    std::set<ValueId> inside;
+    for (const Member& member : members) inside.insert(member.value);
+    Range hull;
+    for (const Member& member : members) {
+      if (hidden_.contains(member.value)) continue;
+      hull = {std::min(hull.min, member.own.min), std::max(hull.max, member.own.max)};
+    }
+    std::pair<double, ValueId> result{0, {}};
+    for (const Member& member : members) {
+      if (graph_.constant(member.value) != nullptr || hidden_.contains(member.value) || width(member.own) <= 0)
+        continue;
+      const double need = needed(member, inside);
+      if (!std::isfinite(need)) continue;
+      const double bits = std::log2(width(hull) / need);
+      if (bits > result.first) result = {bits, member.value};
+    }
+    return result;
+  }
+
+ private:
+  static std::set<Tie> cut_ties(const QuantPlan& plan) {
+    std::set<Tie> result;
+    for (const Cut& cut : plan.cuts) result.insert(cut.tie);
+    return result;
+  }
+  bool is_in_codes(ValueId id) const { return is_made_in_codes(graph_, plan_.precision, config_, id); }
+
+  // The range that somebody outside wants the value to have; infinite where there is nobody.
+  double needed(const Member& member, const std::set<ValueId>& inside) const {
+    double need = std::numeric_limits<double>::infinity();
+    for (const Reading& reading : readings_[member.value.index]) {
+      if (!reading.is_codes && !is_in_codes(member.value)) continue;
+      if (!reading.tie) {
+        need = std::min(need, width(member.own));
+        continue;
+      }
+      const ValueId result = graph_[reading.tie->node].outputs[0];
+      if (is_cut_.contains(*reading.tie) && is_in_codes(member.value) && !inside.contains(result)) {
+        // Behind the rescale nothing is finer than the group there.
+        need = std::min(need, std::max(width(member.own), width(hull_of(*plan_.group(result)))));
+      }
+    }
+    return need;
+  }
+  Range hull_of(const Group& group) const {
+    Range hull;
+    for (const Member& member : group.members) {
+      if (hidden_.contains(member.value)) continue;
+      hull = {std::min(hull.min, member.own.min), std::max(hull.max, member.own.max)};
+    }
+    return hull;
+  }
+
+  const Graph& graph_;
+  const QuantPlan& plan_;
+  const QuantConfig& config_;
+  std::vector<std::vector<Reading>> readings_;  // by value
+  std::set<Tie> is_cut_;
+  std::set<ValueId> hidden_;  // before fused clamps: never seen by anybody
+};
+
+}  // namespace
+
+std::string decisions(const Graph& graph, const QuantPlan& plan, std::string (*name)(const std::string&)) {
+  const auto named = [&](ValueId id) { return name == nullptr ? graph[id].name : name(graph[id].name); };
+  std::multiset<std::string> lines;
+  for (const Group& group : plan.groups) {
+    std::multiset<std::string> members;
+    for (const Member& member : group.members) {
+      members.insert(
+          fmt::format("{} {} {} loses {}", named(member.value), member.own.min, member.own.max, member.bits_lost));
+    }
+    lines.insert(fmt::format("group {} [{}, {}]: {}", quant_text(group.quant, group.storage), group.range.min,
+                             group.range.max, fmt::join(members, ", ")));
+  }
+  for (const Cut& cut : plan.cuts) {
+    const Node& node = graph[cut.tie.node];
+    lines.insert(fmt::format("cut {} -> {}: {} {} bits {} bytes", named(node.inputs[cut.tie.input]),
+                             named(node.outputs[0]), static_cast<int>(cut.cause), cut.bits, cut.bytes));
+  }
+  for (const auto& [tie, quant] : plan.constants) {
+    const Node& node = graph[tie.node];
+    lines.insert(fmt::format("constant {} -> {}: {}", named(node.inputs[tie.input]), named(node.outputs[0]),
+                             quant_text(quant, DType::kI8)));
+  }
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    lines.insert(fmt::format("node {}: {}", named(graph.nodes()[n].outputs[0]), static_cast<int>(plan.precision[n])));
+  }
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+std::string broken_tie(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend) {
+  std::set<Tie> cuts;
+  for (const Cut& cut : plan.cuts) cuts.insert(cut.tie);
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (plan.precision[n] != Precision::kCodes || !must_share(backend.integers, node.op)) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
+      const bool is_shared = plan.group_of[node.inputs[i].index] == plan.group_of[node.outputs[0].index];
+      if (is_shared != cuts.contains({NodeId{n}, i})) continue;
+      return fmt::format("{} -> {} is {}", graph[node.inputs[i]].name, graph[node.outputs[0]].name,
+                         is_shared ? "cut inside of a group" : "neither shared nor cut");
+    }
+  }
+  return {};
+}
+
+std::string removable_cut(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+                          const QuantConfig& config) {
+  const Sharing sharing(graph, plan, backend, config);
+  for (const Cut& cut : plan.cuts) {
+    if (cut.cause != CutCause::kPrecision) continue;
+    const Node& node = graph[cut.tie.node];
+    std::vector<Member> both = plan.group(node.inputs[cut.tie.input])->members;
+    const std::vector<Member>& others = plan.group(node.outputs[0])->members;
+    both.insert(both.end(), others.begin(), others.end());
+    const auto [bits, value] = sharing.worst(both);
+    if (bits >= config.cut_bits) continue;
+    return fmt::format("{} -> {}: without it readers of {} lose {} bits; it says {}",
+                       graph[node.inputs[cut.tie.input]].name, graph[node.outputs[0]].name, graph[value].name, bits,
+                       cut.because);
+  }
+  return {};
+}
+
+std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+                        const QuantConfig& config) {
+  const Sharing sharing(graph, plan, backend, config);
+  for (const Group& group : plan.groups) {
+    const auto is_constant = [&](const Member& member) { return graph.constant(member.value) != nullptr; };
+    // What a constant brings to a join cannot be cut off.
+    if (std::ranges::any_of(group.members, is_constant)) continue;
+    const auto [bits, value] = sharing.worst(group.members);
+    if (bits >= config.cut_bits) return fmt::format("readers of {} lose {} bits", graph[value].name, bits);
+  }
+  return {};
+}
+
+std::string unequal_tie(const Graph& quantized, const BackendDesc& backend) {
+  for (const Node& node : quantized.nodes()) {
+    const TensorType& result = quantized.type(node.outputs[0]);
+    if (!must_share(backend.integers, node.op)) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_data_input(node.op, i)) continue;
+      const TensorType& type = quantized.type(node.inputs[i]);
+      if (type.quant == result.quant && type.dtype == result.dtype) continue;
+      return fmt::format("{} -> {}", quantized[node.inputs[i]].name, quantized[node.outputs[0]].name);
+    }
+  }
+  return {};
+}
+
+std::string computations(const Graph& model, const Quantized& quantized) {
+  const Graph& graph = quantized.graph;
+  const auto described = [&](ValueId id) {
+    const TensorType& type = graph.type(id);
+    const auto source = id.index < quantized.source.size() ? quantized.source[id.index] : std::nullopt;
+    std::string text = source ? model[*source].name : fmt::format("#{:x}", graph.constant(id)->content_hash());
+    if (type.quant) text += " " + quant_text(*type.quant, type.dtype);
+    return text;
+  };
+  std::multiset<std::string> lines;
+  for (const Node& node : graph.nodes()) {
+    std::vector<std::string> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(described(input));
+    lines.insert(fmt::format("{} = {}({})", described(node.outputs[0]), name_of(node.op), fmt::join(inputs, "; ")));
+  }
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+}  // namespace isthmus::test

@@ -1,0 +1,154 @@
+// Plans such graphs in several ways and compares.
+#include "support/quantize_laws.h"
+
+#include <fmt/format.h>
+
+#include "evaluate/evaluate.h"
+#include "evaluate/layer_errors.h"
+#include "exec/integer.h"
+#include "exec/interpreter.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "pipeline.h"
+#include "quantize/prove.h"
+#include "support/plan_laws.h"
+#include "support/random_quant_model.h"
+
+namespace isthmus::test {
+namespace {
+
+// Rounding to 8 bits costs this much of every output of a graph whose layers keep the size of their numbers.
+constexpr double kLeastDb = 12;
+
+const BackendDesc& backend() { return *find_backend("xnnpack"); }
+
+// Some seeds each: the border in codes, cuts that come later, and first layers in float: of those that cost the same,
+// names decide, so that no made-up statistics go with them.
+QuantConfig config_of(unsigned seed) {
+  QuantConfig config;
+  config.front = seed % 6 == 3 ? 0.2 : 0;
+  config.cut_bits = seed % 5 == 0 ? 2.5 : 1.0;
+  if (seed % 4 == 1) config.inputs = BorderType::kInt8;
+  if (seed % 4 == 2) config.outputs = BorderType::kUint8;
+  return config;
+}
+
+Graph prepared_graph(const Graph& graph) {
+  Diagnostics diagnostics;
+  auto prepared = prepare(graph, {&backend(), {}}, diagnostics);
+  CHECK(prepared.has_value(), prepared.error().text());
+  return std::move(prepared->graph);
+}
+
+QuantPlan planned(const Graph& graph, const Statistics& statistics, const QuantConfig& config) {
+  Diagnostics diagnostics;
+  auto result = plan(graph, backend(), &statistics, config, diagnostics);
+  CHECK(result.has_value(), result.error().text());
+  return std::move(*result);
+}
+
+// Both texts from the first line on that they do not share.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::size_t at = 0;
+  while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
+  const std::size_t line = at == 0 ? 0 : a.rfind('\n', at - 1) + 1;
+  return a.substr(line, a.find('\n', at) - line) + "\n  and\n" + b.substr(line, b.find('\n', at) - line);
+}
+
+}  // namespace
+
+std::string broken_plan_law(unsigned seed) {
+  RandomQuantModel model(seed, Widths::kWild);
+  const Graph graph = prepared_graph(model.make());
+  // Half of them with what really happens in the graph, where movers have the ranges of what they move.
+  const bool is_made_up = seed % 2 == 0;
+  const Statistics statistics =
+      is_made_up ? model.made_up(graph) : observed(graph, {model.inputs(graph), model.inputs(graph)});
+  const QuantConfig config = config_of(seed);
+  const QuantPlan first = planned(graph, statistics, config);
+  const std::string decided = decisions(graph, first);
+  const auto broken = [&](std::string_view law, const std::string& how) {
+    return fmt::format("{}: {}\n{}", law, how, print(graph));
+  };
+  const auto compare = [&](std::string_view law, const std::string& other) {
+    return other == decided ? std::string() : broken(law, first_difference(decided, other));
+  };
+
+  std::string wrong = compare("planning twice", decisions(graph, planned(graph, statistics, config)));
+  if (!wrong.empty()) return wrong;
+  const Graph shuffled = model.with_other_order(graph);
+  const QuantPlan of_shuffled = planned(shuffled, statistics, config);
+  wrong = compare("another order of nodes", decisions(shuffled, of_shuffled));
+  if (!wrong.empty()) return wrong;
+  const auto applied = apply(graph, first, backend(), &statistics, config);
+  const auto applied_shuffled = apply(shuffled, of_shuffled, backend(), &statistics, config);
+  if (!applied || !applied_shuffled) return broken("applying", (applied ? applied_shuffled : applied).error().text());
+  const std::string computed = computations(graph, *applied);
+  const std::string computed_shuffled = computations(shuffled, *applied_shuffled);
+  if (computed != computed_shuffled) {
+    return broken("another order of nodes, applied", first_difference(computed, computed_shuffled));
+  }
+  const Graph reversed = RandomQuantModel::with_inputs_reversed(graph);
+  wrong = compare("another order of inputs", decisions(reversed, planned(reversed, statistics, config)));
+  if (!wrong.empty()) return wrong;
+  if (is_made_up) {
+    const Graph other = renamed(graph);
+    const QuantPlan of_other = planned(other, renamed(statistics), config);
+    const std::string expected = decisions(graph, first, other_name);
+    if (decisions(other, of_other) != expected) {
+      return broken("other names", first_difference(expected, decisions(other, of_other)));
+    }
+  }
+  if (auto tie = broken_tie(graph, first, backend()); !tie.empty()) return broken("a tie", tie);
+  if (auto cut = removable_cut(graph, first, backend(), config); !cut.empty()) return broken("a cut for nothing", cut);
+  if (auto reader = hurt_reader(graph, first, backend(), config); !reader.empty()) return broken("no cut", reader);
+  if (auto tie = unequal_tie(applied->graph, backend()); !tie.empty()) return broken("an applied tie", tie);
+  const auto proven = prove(*applied, backend(), graph, config);
+  return proven ? std::string() : broken("proof", proven.error().text() + "\n" + print(applied->graph));
+}
+
+std::string broken_compute_law(unsigned seed) {
+  RandomQuantModel random(seed, Widths::kTame);
+  Diagnostics diagnostics;
+  auto prepared = prepare(random.make(), {&backend(), {}}, diagnostics);
+  if (!prepared) return prepared.error().text();
+  const std::vector<Tensor> sample = random.inputs(prepared->graph);
+  const Statistics statistics = observed(prepared->graph, {sample, random.inputs(prepared->graph)});
+  QuantConfig config;
+  config.front = 0;
+  const auto model = quantize(*prepared, backend(), &statistics, config, diagnostics);
+  if (!model) return model.error().text() + "\n" + print(prepared->graph);
+  const Graph& graph = model->quantized.graph;
+  const auto broken = [&](std::string_view law, const std::string& how) {
+    return fmt::format("{}: {}\n{}\n{}", law, how, print(prepared->graph), print(graph));
+  };
+  if (const auto verified = verify(graph); !verified) return broken("verify", verified.error().text());
+  const auto parsed = parse_graph(print(graph));
+  if (!parsed) return broken("parse", parsed.error().text());
+  if (print(*parsed) != print(graph))
+    return broken("print, parse, print", first_difference(print(graph), print(*parsed)));
+  const auto expected = interpret(prepared->graph, sample);
+  if (!expected) return broken("the interpreter", expected.error().text());
+  const auto found = interpret_integers(graph, sample, backend().integers.arithmetic);
+  if (!found) return broken("the integer interpreter", found.error().text());
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    SignalToNoise error;
+    error.add((*expected)[i]->data<float>(), (*found)[i]->data<float>());
+    if (error.db() < kLeastDb) return broken("what it computes", fmt::format("output {}: {:.1f} dB", i, error.db()));
+  }
+  return {};
+}
+
+void count_decisions(unsigned seed, Decided& decided) {
+  RandomQuantModel model(seed, Widths::kWild);
+  const Graph graph = prepared_graph(model.make());
+  const Statistics statistics = observed(graph, {model.inputs(graph)});
+  const QuantPlan found = planned(graph, statistics, config_of(seed));
+  decided.cuts += found.cuts.size();
+  for (const Group& group : found.groups) decided.kept_ties += group.ties.size();
+  for (const Precision precision : found.precision) {
+    ++(precision == Precision::kCodes ? decided.nodes_in_codes : decided.nodes_in_float);
+  }
+}
+
+}  // namespace isthmus::test

@@ -1,0 +1,24 @@
+// The laws of quantizing, each for the random graph of a seed: fast tests try hundreds of them, slow ones thousands.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace isthmus::test {
+
+// Which law the plan of such a graph breaks, with the graph; empty where it keeps all of them: the order of nodes and
+// inputs changes nothing, names change names, planning twice is planning once, every tie is shared or cut, no cut is
+// for nothing, and nobody who stands outside of a group suffers from it.
+std::string broken_plan_law(unsigned seed);
+
+// The same of the quantized graph: it is proven, prints and parses, shares where it must, runs in integers, and
+// computes nearly what the model computes.
+std::string broken_compute_law(unsigned seed);
+
+struct Decided {
+  std::size_t cuts = 0, kept_ties = 0, nodes_in_codes = 0, nodes_in_float = 0;
+};
+// Adds what the plan of such a graph decides.
+void count_decisions(unsigned seed, Decided& decided);
+
+}  // namespace isthmus::test
