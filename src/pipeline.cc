@@ -9,8 +9,11 @@
 #include "canonicalize/canonicalize.h"
 #include "emit/emit.h"
 #include "exec/tensor.h"
+#include "ir/verify.h"
 #include "legalize/legalize.h"
 #include "partition/partition.h"
+#include "quantize/equalize.h"
+#include "quantize/prove.h"
 #include "run/method.h"
 
 namespace isthmus {
@@ -82,11 +85,31 @@ Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const
   return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }
 
-Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+                                  const QuantConfig& config, Diagnostics& diagnostics) {
+  QuantizedModel result;
+  Clock clock(result.times);
+  result.model = prepared.graph;
+  Equalized equalized;
+  if (config.equalize && statistics != nullptr) {
+    equalized = TRY(clock.stage("equalize", equalize(prepared.graph, *statistics)));
+    result.model = std::move(equalized.graph);
+    statistics = &equalized.statistics;
+  }
+  const Graph& graph = result.model;
+  result.plan = TRY(clock.stage("plan", plan(graph, backend, statistics, config, diagnostics)));
+  result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, backend, statistics, config)));
+  TRY(verify(result.quantized.graph));
+  TRY(clock.stage("prove", prove(result.quantized, backend, graph, config)));
+  result.partitioning = clock.stage("partition", partition(result.quantized.graph, backend));
+  return result;
+}
+
+Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {
   Compiled result;
   Clock clock(result.times);
-  LoweredProgram lowered = TRY(clock.stage("lower", lower(prepared.graph, prepared.partitioning, backend)));
+  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, backend)));
   Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
   TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
   result.bytes = std::move(emitted.bytes);

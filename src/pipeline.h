@@ -19,6 +19,9 @@
 #include "load/shapes.h"
 #include "lower/lower.h"
 #include "ops/rewrite.h"
+#include "quantize/apply.h"
+#include "quantize/config.h"
+#include "quantize/plan.h"
 
 struct pthreadpool;
 
@@ -52,6 +55,20 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
                                const Progress& progress, Diagnostics& diagnostics);
 
+// A model in codes.
+struct QuantizedModel {
+  Graph model;     // in float: the prepared graph, its channels equalized where that was wanted
+  QuantPlan plan;  // of that graph
+  Quantized quantized;
+  Partitioning partitioning;  // of the quantized graph
+  std::vector<StageTime> times;
+};
+
+// Without statistics the types are right and the parameters mean nothing: enough to say where each node runs. The
+// result has been proven against the demands of the target.
+Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+                                  const QuantConfig& config, Diagnostics& diagnostics);
+
 struct Compiled {
   std::vector<std::byte> bytes;  // of the program file
   std::vector<DelegateSummary> delegates;
@@ -61,7 +78,12 @@ struct Compiled {
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
 // zeros where there are none): what any of them refuses is an error, and there are no bytes.
-Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads);
+// The same of a model that stays in float.
+inline Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+                                  const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {
+  return compile(prepared.graph, prepared.partitioning, backend, examples, threads);
+}
 
 }  // namespace isthmus

@@ -19,8 +19,10 @@ namespace isthmus {
 // What a delegate takes: a value of the graph, or a constant of the program that only this delegate reads.
 struct DelegateInput {
   std::optional<ValueId> value;
-  std::vector<std::int64_t> sizes;  // of the constant
-  Blob bytes;
+  // Of the constant:
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> sizes = {};
+  Blob bytes = {};
 };
 
 // A segment as the device's bytes.

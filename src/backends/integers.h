@@ -34,7 +34,7 @@ enum class RatioOf : std::uint8_t {
   kProduct,      // the product of those of all data inputs and weights, for each channel
 };
 
-// min <= ratio < max, or <= max.
+// min <= ratio < max, or <= max; the ratio in f32, products first, as devices compute it.
 struct RatioLimit {
   Op op;
   RatioOf of;
@@ -72,8 +72,18 @@ struct IntegerRules {
 // The row that counts for an op, null where it is free.
 const SharingRow* sharing_of(const IntegerRules& rules, Op op);
 
+// Whether its data inputs and its result have one set of parameters.
+bool must_share(const IntegerRules& rules, Op op);
+
 // Which inputs of a node are data that are quantized as activations are: indices, conditions, weights, biases and
 // parameters are not.
 bool is_data_input(Op op, std::size_t input);
+
+// The axis of a node's weight along which each slice may have a scale of its own: that of the result's channels.
+// Nothing where the weight has one scale: its op knows no channels, or groups of several channels share its axes.
+std::optional<std::int32_t> weight_axis(Op op, const Attrs& attrs, const Shape& weight);
+
+// The scale of a bias is derived, never chosen: the product in f32, rounded once.
+inline float bias_scale(float input, float weight) { return input * weight; }
 
 }  // namespace isthmus

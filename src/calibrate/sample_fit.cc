@@ -13,6 +13,9 @@
 namespace isthmus {
 namespace {
 
+// The array of an .npz file that has the classes of the samples.
+constexpr std::string_view kLabels = "labels";
+
 Tensor rounded_to_f32(const Tensor& tensor) {
   Tensor result(DType::kF32, tensor.sizes());
   std::ranges::transform(tensor.data<double>(), result.mutable_data<float>().begin(),
@@ -160,7 +163,17 @@ Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const G
   };
   const auto gaps = [](const std::vector<const NpzArray*>& found) { return std::ranges::count(found, nullptr); };
   const auto by_name = find_all(names), by_number = find_all(numbers);
-  const auto& found = gaps(by_number) < gaps(by_name) ? by_number : by_name;
+  auto found = gaps(by_number) < gaps(by_name) ? by_number : by_name;
+  // One input, and one array of its element type: there is no other way to read that.
+  if (found.size() == 1 && found[0] == nullptr) {
+    const DType wanted = graph.type(graph.inputs()[0]).dtype;
+    const auto is_candidate = [&](const NpzArray& array) {
+      return array.name != kLabels && !array.unsupported && array.dtype == wanted;
+    };
+    if (std::ranges::count_if(npz.arrays(), is_candidate) == 1) {
+      found[0] = &*std::ranges::find_if(npz.arrays(), is_candidate);
+    }
+  }
   if (gaps(found) == 0) {
     for (const NpzArray* array : found) {
       if (array->unsupported) return tl::unexpected<Error>(*array->unsupported);

@@ -23,7 +23,8 @@ int run_command_line(int argc, const char* const* argv) {
       "model.pte\n\nisthmus COMMAND "
       "--help says more about a command.");
   const std::vector<Command> commands{add_check(app), add_compile(app), add_calibrate(app), add_merge(app),
-                                      add_run(app),   add_bench(app),   add_inspect(app),   add_targets(app)};
+                                      add_run(app),   add_eval(app),    add_bench(app),     add_inspect(app),
+                                      add_targets(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,12 +1,10 @@
 // isthmus calibrate, isthmus merge
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 
-#include "calibrate/samples.h"
+#include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/open_model.h"
@@ -19,58 +17,22 @@ namespace {
 
 struct CalibrateOptions {
   ModelOptions model;
-  std::string data;
+  DataOptions samples;
   std::string output;
   std::size_t threads = default_threads();
-  std::optional<std::size_t> most_samples;
   bool wants_json = false;
   bool is_quiet = false;
 };
-
-std::atomic<bool> is_interrupted{false};  // NOLINT: a signal handler reaches nothing else
-
-// While one of these lives, Ctrl-C asks for an orderly end.
-class InterruptWatch {
- public:
-  InterruptWatch() : former_(std::signal(SIGINT, [](int) { is_interrupted = true; })) {}
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-  ~InterruptWatch() { std::signal(SIGINT, former_); }
-
- private:
-  void (*former_)(int);
-};
-
-Expected<std::unique_ptr<Samples>> samples_of(const CalibrateOptions& options, const Prepared& prepared,
-                                              const Model& model, Diagnostics& diagnostics) {
-  if (!options.data.empty()) {
-    SampleOptions wanted;
-    if (options.most_samples) wanted.most = *options.most_samples;
-    return open_samples(options.data, prepared.graph, wanted, diagnostics);
-  }
-  diagnostics.warn("one-sample", "",
-                   "no data given: ranges come from the example inputs alone and are not fit for use");
-  return within(example_samples(prepared.graph, model.examples), options.model.file);
-}
 
 Expected<void> calibrate_model(const CalibrateOptions& options) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
   const PrepareOptions wanted = TRY(prepare_options(options.model));
   const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.model.file));
-  const std::unique_ptr<Samples> samples = TRY(samples_of(options, prepared, opened.model, diagnostics));
   const xnnpack::ThreadPool threads(options.threads);
-  const InterruptWatch watch;
   const auto start = std::chrono::steady_clock::now();
-  ProgressBar bar("calibrating");
-  const auto progress = [&](std::size_t done) {
-    if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
-    return !is_interrupted;
-  };
-  auto result = calibrate(prepared, *samples, threads, progress, diagnostics);
-  bar.clear();
   const Statistics statistics =
-      TRY(within(std::move(result), options.data.empty() ? options.model.file : options.data));
+      TRY(gather_statistics(options.samples, options.model.file, opened.model, prepared, threads, diagnostics));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   TRY(write_file(options.output, write_stats(statistics)));
   if (!options.wants_json && !options.is_quiet) print_diagnostics(diagnostics);
@@ -104,11 +66,11 @@ Command add_calibrate(CLI::App& app) {
       app.add_subcommand("calibrate", "Runs samples through a model and keeps the statistics of its values.");
   const auto options = std::make_shared<CalibrateOptions>();
   add_model_options(*command, options->model);
-  command->add_option("--data", options->data,
+  command->add_option("--data", options->samples.data,
                       "an .npz with one array per input (its first axis counts samples), or a folder of .npy and .npz "
                       "files, one sample each; without it, the archive's examples");
   command->add_option("-o,--output", options->output, "the file of statistics (.stats)")->required();
-  command->add_option("--samples", options->most_samples, "at most so many samples")->check(CLI::PositiveNumber);
+  command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "samples at the same time; all cores by default")
       ->check(CLI::Range(1, 1024));
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");

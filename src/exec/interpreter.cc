@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "exec/evaluate.h"
 #include "exec/kernel.h"
 #include "ir/literals.h"
 
@@ -125,26 +126,35 @@ Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const TensorTy
   return values;
 }
 
-Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
-                               const SymbolValues& symbols) {
+Expected<ConcreteNode> concrete(const Graph& graph, const Node& node, const SymbolValues& symbols) {
   if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
     return fail(ErrorKind::kUnsupported, fmt::format("Isthmus has no kernel for {}", foreign->target));
   }
   const TensorType& type = graph.type(node.outputs[0]);
   const Concretizer concretizer(graph.exprs(), symbols);
-  const Attrs attrs = TRY(concretizer.attrs(node.attrs));
-  const std::vector<std::int64_t> sizes = TRY(concretizer.sizes(type.shape));
+  ConcreteNode result{TRY(concretizer.attrs(node.attrs)), TRY(concretizer.sizes(type.shape))};
   std::uint64_t bytes = size_of(type.dtype);
-  for (const std::int64_t size : sizes) {
+  for (const std::int64_t size : result.sizes) {
     const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(size));
     if (!product || *product > kMostTensorBytes) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
-  return run_kernel(node.op, {inputs, attrs, type.dtype, sizes});
+  return result;
+}
+
+Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
+                               const SymbolValues& symbols) {
+  const ConcreteNode numbers = TRY(concrete(graph, node, symbols));
+  return run_kernel(node.op, {inputs, numbers.attrs, graph.type(node.outputs[0]).dtype, numbers.sizes});
 }
 
 Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,
                                                        const Observer& observer) {
+  return interpret_by(evaluate_node, graph, inputs, observer);
+}
+
+Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evaluate, const Graph& graph,
+                                                          std::span<const Tensor> inputs, const Observer& observer) {
   const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
   std::vector<std::size_t> readers(graph.values().size(), 0);
   for (const Node& node : graph.nodes()) {
@@ -171,7 +181,7 @@ Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::
     std::vector<Tensor> arguments;
     arguments.reserve(node.inputs.size());
     for (const ValueId input : node.inputs) arguments.push_back(*values[input.index]);
-    Tensor result = TRY(within(evaluate_node(graph, node, arguments, symbols), [&] { return place(graph, node); }));
+    Tensor result = TRY(within(evaluate(graph, node, arguments, symbols), [&] { return place(graph, node); }));
     if (observer) observer(node.outputs[0], result);
     if (readers[node.outputs[0].index] > 0) values[node.outputs[0].index] = std::move(result);
     for (const ValueId input : node.inputs) {

@@ -8,6 +8,20 @@
 //     %odd = foreign("aten.foo.default", self=%conv, dim=1) : f32[s0,8,4,4]
 //     return %odd
 //
+// Where values are codes, their types name the parameters, which follow the graph: values that share them bit for bit
+// name the same.
+//
+//     %q = quantize(%image) : i8[s0,3,8,8] @q0
+//     const %w : i8[2,3,1,1] @q1 = [1,-127,3,4,5,127]
+//     ...
+//     return %y
+//   quant
+//     @q0 i8 scale=0.05 zp=3 {%q}
+//     @q1 i8 axis=0 scale=[0.01,0.02] {%w}
+//
+// A zero point of 0 is left out; who is in the braces is for people. A node that must stay in float has "!float" behind
+// its attributes.
+//
 // Attributes that have their default are left out. Constants of up to eight elements are written out, larger ones by
 // the hash of their contents: a graph read back from text has the latter without data.
 #pragma once

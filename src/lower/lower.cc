@@ -19,6 +19,11 @@ std::string place_of(const Graph& graph, const Node& node) {
                      node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
 }
 
+bool has_codes(const Graph& graph, const Node& node) {
+  const auto is_quantized = [&](ValueId id) { return graph.type(id).quant.has_value(); };
+  return std::ranges::any_of(node.inputs, is_quantized) || std::ranges::any_of(node.outputs, is_quantized);
+}
+
 // How the frontend's container of inputs or outputs is spelled: one leaf, or a tuple of leaves.
 std::string container_text(std::size_t leaves) {
   const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
@@ -68,7 +73,7 @@ class ProgramBuilder {
     pte::DelegateCall call{static_cast<std::uint32_t>(plan().delegates.size()), {}};
     for (const DelegateInput& input : lowered.inputs) {
       call.args.push_back(input.value ? TRY(values_.tensor(*input.value))
-                                      : values_.constant(DType::kF32, input.sizes, input.bytes));
+                                      : values_.constant(input.dtype, input.sizes, input.bytes));
     }
     for (const ValueId output : lowered.outputs) call.args.push_back(TRY(values_.tensor(output)));
     instructions().emplace_back(std::move(call));
@@ -84,8 +89,15 @@ class ProgramBuilder {
   Expected<void> add_host_call(NodeId id) {
     const Node& node = graph_[id];
     const HostOp* host = find_host_op(node.op);
-    Expected<void> written = host == nullptr ? fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it")
-                                             : write_host_calls(*host, graph_, node, values_, calls_);
+    Expected<void> written;
+    if (has_codes(graph_, node)) {
+      // A kernel would take the codes for numbers.
+      written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its codes mean");
+    } else if (host == nullptr) {
+      written = fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it");
+    } else {
+      written = write_host_calls(*host, graph_, node, values_, calls_);
+    }
     if (!written) {
       const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
       written.error().message =

@@ -1,4 +1,30 @@
 // What the user wants of quantization: defaults, and rules for parts of the model.
+//
+// A quant.toml. Every key may be left out; what stands here is what is then taken, except in the rule.
+//
+//   activations = "int8"          # or "int16": the codes of values between nodes
+//   estimator = "mse"             # of ranges: minmax, percentile, mse, moving-average, entropy
+//   percentile = 0.9999           # for "percentile": so many of the numbers lie inside
+//   per_channel = true            # weights have a scale for each channel; false: one for each tensor
+//   cut_bits = 1.0                # a reader that loses more bits by sharing gets a rescale; 0 to 16
+//   inputs = "float"              # of the model: "float", "int8" or "uint8"
+//   outputs = "float"
+//   bias_correction = "analytic"  # or "off", "sequential"
+//   weights = "mse"               # scales of weights by least squares; "minmax": by the largest number
+//   equalize = true               # channels of one range, by factors that weights take and give back
+//   front = 0.075                 # share of the model's products that its first layers may compute in float
+//   promote = 0                   # so many of the worst nodes are computed in float
+//
+//   [[rule]]                      # for the nodes that all of its globs match; as many rules as you like
+//   node = "conv_*"               # of the name of its result, without the %; '*' is any run of characters, '?' any one
+//   module = "blocks.*"           # of its module path
+//   op = "conv2d"                 # of its op, as in `isthmus targets --ops`
+//   precision = "float"           # or "int8", "int16"
+//   estimator = "minmax"
+//   per_channel = false
+//   range = [-4.0, 4.0]           # of its result, whatever was seen; contains 0
+//
+// Where several rules match a node the last one wins, for each setting by itself.
 #pragma once
 
 #include <cstddef>
@@ -47,14 +73,20 @@ struct QuantConfig {
   BorderType outputs = BorderType::kFloat;
   BiasCorrection bias_correction = BiasCorrection::kAnalytic;
   bool mse_weights = true;       // scales of weights by least squares, else by the largest number
-  bool equalize = false;         // scales moved between layers, for weights with one scale
+  bool equalize = true;          // channels of one range, by factors that weights take and give back
+  // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
+  // and their weights next to nothing, they stay in float where the target has it.
+  double front = 0.075;
   std::size_t promote = 0;       // so many of the worst nodes are computed in float
   std::vector<QuantRule> rules;  // the last that matches wins, for each setting
   std::string file;              // of the rules, for messages
 };
 
-// Of a quant.toml. Unknown keys and wrong values are errors that name the line.
+// Of a quant.toml; the path is for messages alone. Unknown keys and wrong values are errors that name the line, what is
+// allowed, and what was probably meant.
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path);
+// The same, over what is there already.
+Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config);
 
 // What the rules make of one node.
 struct NodeSettings {
@@ -64,10 +96,11 @@ struct NodeSettings {
   std::optional<Range> fixed_range;
   bool per_channel = true;
 };
-// By node. A rule that matches nothing is a warning that names its line.
+// By node. A rule that matches nothing is a warning that names its line. No rule brings nodes into integers that the
+// model keeps in float.
 std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& config, Diagnostics& diagnostics);
 
-// '*' matches any run of characters, '?' any one.
+// '*' matches any run of characters, '?' any one. Never takes longer than the product of both lengths.
 bool matches_glob(std::string_view glob, std::string_view text);
 
 }  // namespace isthmus

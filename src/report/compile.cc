@@ -5,6 +5,11 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <span>
+
+#include "exec/integer.h"
+
 namespace isthmus {
 namespace {
 
@@ -21,37 +26,80 @@ std::uint64_t peak_rss_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+CompileSummary::HostNode host_node(const Graph& graph, const Node& node, const Reason& reason) {
+  const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
+  return {node.outputs.empty() ? "" : graph[node.outputs[0]].name,
+          foreign == nullptr ? std::string(name_of(node.op)) : foreign->target,
+          std::string(code_text(reason.code)),
+          text_of(reason),
+          node.origin.source,
+          node.origin.module,
+          std::string(hint(reason.code))};
+}
+
+// Between floats and codes whose parameters stand in the types.
+bool is_conversion(const Graph& graph, const Node& node) {
+  return node.inputs.size() == 1 && is_quantized(graph, node) &&
+         (std::holds_alternative<QuantizeAttrs>(node.attrs) || std::holds_alternative<DequantizeAttrs>(node.attrs));
+}
+
+void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& graph, const QuantPlan& plan) {
+  summary.is_quantized = true;
+  summary.groups = plan.groups.size();
+  for (const Cut& cut : plan.cuts) {
+    const Node& reader = graph[cut.tie.node];
+    summary.rescales.push_back(
+        {graph[reader.inputs[cut.tie.input]].name, graph[reader.outputs[0]].name, cut.because});
+  }
+  if (plan.has_ranges) return;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (plan.precision[n] != Precision::kCodes) continue;
+    for (const RatioLimit& limit : backend.integers.ratios) {
+      if (limit.op != node.op) continue;
+      summary.unproven.push_back({graph[node.outputs[0]].name, std::string(name_of(node.op)),
+                                  fmt::format("ratio of scales in {:g}..{:g}: {}", limit.min, limit.max,
+                                              limit.because)});
+    }
+  }
+}
+
 }  // namespace
 
 CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
-                         const Diagnostics& diagnostics) {
-  const Graph& graph = prepared.graph;
+                         const QuantizedModel* quantized, const Diagnostics& diagnostics) {
+  const Graph& graph = quantized != nullptr ? quantized->quantized.graph : prepared.graph;
+  const Partitioning& partitioning = quantized != nullptr ? quantized->partitioning : prepared.partitioning;
   CompileSummary summary;
   summary.model = model;
   summary.target = backend.name;
-  summary.nodes = graph.nodes().size();
-  summary.delegates = prepared.partitioning.segments.size();
+  summary.delegates = partitioning.segments.size();
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const auto* reason = std::get_if<Reason>(&prepared.partitioning.place[i]);
-    if (reason == nullptr) {
-      ++summary.delegated_nodes;
+    const auto* reason = std::get_if<Reason>(&partitioning.place[i]);
+    const Node& node = graph.nodes()[i];
+    if (reason != nullptr && is_conversion(graph, node)) {
+      summary.borders.push_back({graph[node.outputs[0]].name, std::string(name_of(node.op))});
       continue;
     }
-    const Node& node = graph.nodes()[i];
-    const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
-    summary.host.push_back({node.outputs.empty() ? "" : graph[node.outputs[0]].name,
-                            foreign == nullptr ? std::string(name_of(node.op)) : foreign->target,
-                            std::string(code_text(reason->code)), text_of(*reason), node.origin.source,
-                            node.origin.module, std::string(hint(reason->code))});
+    ++summary.nodes;
+    if (reason == nullptr) {
+      ++summary.delegated_nodes;
+    } else {
+      summary.host.push_back(host_node(graph, node, *reason));
+    }
   }
+  if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
   for (const Diagnostic& entry : diagnostics.entries()) {
     if (entry.severity == Severity::kWarning) summary.warnings.push_back(entry);
   }
   summary.times = prepared.times;
+  if (quantized != nullptr) {
+    summary.times.insert(summary.times.end(), quantized->times.begin(), quantized->times.end());
+  }
   return summary;
 }
 
-void add_file(CompileSummary& summary, const std::string& path, const Prepared& prepared, const Compiled& compiled) {
+void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled) {
   CompileSummary::File file;
   file.path = path;
   file.bytes = compiled.bytes.size();
@@ -61,7 +109,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Prepared& 
     file.device_nodes += delegate.device_nodes;
     for (const Conversion& conversion : delegate.conversions) {
       if (!conversion.moves_data) continue;
-      file.transposes.push_back({prepared.graph[conversion.value].name,
+      file.transposes.push_back({graph[conversion.value].name,
                                  fmt::format("{}", fmt::join(conversion.from, "")),
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
@@ -69,6 +117,16 @@ void add_file(CompileSummary& summary, const std::string& path, const Prepared& 
   file.peak_rss_bytes = peak_rss_bytes();
   summary.times.insert(summary.times.end(), compiled.times.begin(), compiled.times.end());
   summary.file = std::move(file);
+}
+
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors) {
+  for (const ValueError& error : errors) {
+    const Node* maker = model.producer(error.value);
+    summary.errors.push_back({model[error.value].name, maker == nullptr ? "input" : std::string(name_of(maker->op)),
+                              maker == nullptr ? "" : maker->origin.source, maker == nullptr ? "" : maker->origin.module,
+                              error.total.db(), error.total.cosine(), error.rounding.db(), error.alone.db()});
+  }
+  std::ranges::stable_sort(summary.errors, {}, &CompileSummary::LayerError::db);
 }
 
 std::string to_text(const CompileSummary& summary, bool is_verbose) {
@@ -80,8 +138,20 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     if (!node.origin.empty()) out += fmt::format(" ({}{})", node.origin, node.module.empty() ? "" : ", " + node.module);
     out += fmt::format("\n    {} [{}]\n    {}\n", node.reason, node.code, node.hint);
   }
+  if (summary.is_quantized) {
+    out += fmt::format("  {} groups share a scale each, {} rescale{}, {} conversion{} at the border on the host\n",
+                       summary.groups, summary.rescales.size(), summary.rescales.size() == 1 ? "" : "s",
+                       summary.borders.size(), summary.borders.size() == 1 ? "" : "s");
+    for (const CompileSummary::Rescale& row : summary.rescales) {
+      out += fmt::format("    rescale %{} for %{}: {}\n", row.value, row.reader, row.because);
+    }
+  }
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
+    for (const CompileSummary::OutputError& row : file.sqnr) {
+      out += fmt::format("  {}: {:.1f} dB from float, over {} sample{}\n", row.output, row.db, file.compared_samples,
+                         file.compared_samples == 1 ? "" : "s");
+    }
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
     out += fmt::format("  {} delegate nodes, {} of them transposes\n", file.device_nodes, file.transposes.size());
@@ -91,6 +161,13 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
                            bytes_text(row.bytes));
       }
     }
+  }
+  constexpr std::size_t kMostErrors = 10;
+  const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMostErrors, summary.errors.size());
+  if (shown > 0) out += "  farthest from float (dB: all, own rounding, of which sharing costs):\n";
+  for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
+    out += fmt::format("    {:6.1f} {:6.1f} {:5.1f}  {} %{}{}\n", row.db, row.rounding_db, row.sharing_db(), row.op,
+                       row.value, row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
   }
   if (is_verbose) {
     for (const StageTime& time : summary.times)

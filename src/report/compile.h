@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/diag.h"
+#include "evaluate/layer_errors.h"
 #include "ir/graph.h"
 #include "pipeline.h"
 
@@ -21,6 +22,27 @@ struct CompileSummary {
     std::string from, to;  // axes in the order of memory
     std::uint64_t bytes = 0;
   };
+  struct Border {
+    std::string value;
+    std::string kind;  // "quantize", "dequantize"
+  };
+  struct Rescale {
+    std::string value, reader, because;
+  };
+  // A demand that only the numbers can show to hold.
+  struct Unproven {
+    std::string node, op, demand;
+  };
+  struct OutputError {
+    std::string output;
+    double db = 0;
+  };
+  struct LayerError {
+    std::string value, op, origin, module;
+    double db = 0, cosine = 0;               // against the model in float
+    double rounding_db = 0, alone_db = 0;    // of its own rounding, in shared parameters and in its own
+    double sharing_db() const { return alone_db - rounding_db; }
+  };
   // What a compile adds.
   struct File {
     std::string path;
@@ -30,6 +52,9 @@ struct CompileSummary {
     std::size_t device_nodes = 0;
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
+    std::uint64_t samples = 0;           // of calibration
+    std::vector<OutputError> sqnr;       // of each output, in float where empty
+    std::uint64_t compared_samples = 0;  // that the errors are of
   };
 
   std::string model;
@@ -38,14 +63,24 @@ struct CompileSummary {
   std::size_t delegates = 0;
   std::size_t delegated_nodes = 0;
   std::vector<HostNode> host;
+  bool is_quantized = false;
+  std::vector<Border> borders;
+  std::vector<Unproven> unproven;
+  std::size_t groups = 0;
+  std::vector<Rescale> rescales;
+  std::vector<LayerError> errors;  // the worst first
   std::vector<Diagnostic> warnings;
   std::vector<StageTime> times;
   std::optional<File> file;
 };
 
+// `quantized` is null for a model that stays in float.
 CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
-                         const Diagnostics& diagnostics);
-void add_file(CompileSummary& summary, const std::string& path, const Prepared& prepared, const Compiled& compiled);
+                         const QuantizedModel* quantized, const Diagnostics& diagnostics);
+// `graph` is the one that was compiled.
+void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled);
+
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors);
 
 std::string to_text(const CompileSummary& summary, bool is_verbose);
 std::string to_json(const CompileSummary& summary);

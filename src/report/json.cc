@@ -1,10 +1,12 @@
 // Every JSON object that the command line prints.
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "ops/table.h"
 #include "report/bench.h"
 #include "report/compile.h"
+#include "report/eval.h"
 #include "report/inspect.h"
 #include "report/op_table.h"
 #include "report/program.h"
@@ -20,6 +22,9 @@ using Json = nlohmann::ordered_json;
 
 // Names come from untrusted files: bytes that are no UTF-8 are replaced, never a reason to fail.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+// JSON has no infinity: what is exact is said to be this good.
+double finite_db(double db) { return std::min(db, 200.0); }
 
 // ["1", "3", "4*s0"] as [1, 3, "4*s0"].
 Json shape_json(const std::vector<std::string>& shape) {
@@ -209,18 +214,44 @@ std::string to_json(const CompileSummary& summary) {
   for (const Diagnostic& entry : summary.warnings) {
     warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
   }
+  Json borders = Json::array();
+  for (const CompileSummary::Border& row : summary.borders) {
+    borders.push_back({{"value", row.value}, {"kind", row.kind}});
+  }
+  Json unproven = Json::array();
+  for (const CompileSummary::Unproven& row : summary.unproven) {
+    unproven.push_back({{"node", row.node}, {"op", row.op}, {"demand", row.demand}});
+  }
+  Json rescales = Json::array();
+  for (const CompileSummary::Rescale& row : summary.rescales) {
+    rescales.push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
+  }
   Json seconds = Json::object();
-  for (const StageTime& time : summary.times) seconds[time.stage] = time.seconds;
+  for (const StageTime& time : summary.times) seconds[time.stage] = seconds.value(time.stage, 0.0) + time.seconds;
   Json json{{"model", summary.model},
             {"target", summary.target},
             {"nodes", summary.nodes},
             {"delegates", summary.delegates},
             {"delegated_nodes", summary.delegated_nodes},
             {"host", host},
-            {"borders", Json::array()},
-            {"unproven", Json::array()},
+            {"borders", borders},
+            {"unproven", unproven},
             {"warnings", warnings},
             {"seconds", seconds}};
+  for (const CompileSummary::LayerError& row : summary.errors) {
+    json["errors"].push_back({{"value", row.value},
+                              {"op", row.op},
+                              {"origin", row.origin},
+                              {"module", row.module},
+                              {"db", finite_db(row.db)},
+                              {"cosine", row.cosine},
+                              {"rounding_db", finite_db(row.rounding_db)},
+                              {"alone_db", finite_db(row.alone_db)}});
+  }
+  if (summary.is_quantized) {
+    json["groups"] = summary.groups;
+    json["rescales"] = rescales;
+  }
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
     Json transposes = Json::array();
@@ -234,7 +265,30 @@ std::string to_json(const CompileSummary& summary) {
     json["delegate_nodes"] = file.device_nodes;
     json["transposes"] = transposes;
     json["peak_rss_bytes"] = file.peak_rss_bytes;
+    if (summary.is_quantized) {
+      json["samples"] = file.samples;
+      json["sqnr_db"] = Json::array();
+      for (const CompileSummary::OutputError& row : file.sqnr) {
+        json["sqnr_db"].push_back({{"output", row.output}, {"db", finite_db(row.db)}});
+      }
+    }
   }
+  return dump(json);
+}
+
+std::string to_json(const EvalSummary& summary) {
+  const Evaluation& found = summary.evaluation;
+  const auto share = [&](std::uint64_t part) {
+    return found.rows == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(found.rows);
+  };
+  Json json{{"samples", found.samples}};
+  if (found.has_labels) {
+    json["top1_reference"] = share(found.right_reference);
+    json["top1"] = share(found.right);
+  }
+  json["agreement"] = share(found.agreeing);
+  json["sqnr_db"] = Json::array();
+  for (const SignalToNoise& output : found.outputs) json["sqnr_db"].push_back(finite_db(output.db()));
   return dump(json);
 }
 

@@ -9,6 +9,7 @@ Replacement drop_identity(const Site& site);
 Replacement fold_constants(const Site& site);
 Replacement merge_movement(const Site& site);
 Replacement merge_clamps(const Site& site);
+Replacement fold_into_layer(const Site& site);
 
 // The rows of the above, in order.
 std::span<const Rewrite> simplifications();

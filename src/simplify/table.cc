@@ -10,6 +10,7 @@ std::span<const Rewrite> simplifications() {
       {"fold-constants", "f(constants) -> constant", fold_constants},
       {"merge-movement", "permute(permute(x)) -> permute(x); reshape(reshape(x)) -> reshape(x); ...", merge_movement},
       {"merge-clamps", "clamp(clamp(x)) -> clamp(x)", merge_clamps},
+      {"fold-into-layer", "conv(x) * a, linear(x) + b, with numbers for channels -> other weights", fold_into_layer},
   };
   return kRewrites;
 }

@@ -200,6 +200,7 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     case Estimator::kMinMax:
       return seen;
     case Estimator::kPercentile: {
+      if (statistics.histogram.count() == 0) return seen;
       const double outside = (1 - options.percentile) / 2;
       return inside(with_zero(statistics.histogram.quantile(outside), statistics.histogram.quantile(1 - outside)));
     }
@@ -217,6 +218,29 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     }
   }
   return seen;
+}
+
+Range range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options) {
+  Range hull;
+  std::vector<Mass> masses;
+  for (const ValueStatistics* part : parts) {
+    const Range own = range_of(
+        *part, {options.estimator == Estimator::kMse || options.estimator == Estimator::kEntropy ? Estimator::kMinMax
+                                                                                                 : options.estimator,
+                options.percentile, options.levels});
+    hull = {std::min(hull.min, own.min), std::max(hull.max, own.max)};
+    std::vector<Mass> own_masses = masses_of(part->histogram);
+    double weight = 0;
+    for (const Mass& mass : own_masses) weight += mass.weight;
+    for (const Mass& mass : own_masses) masses.push_back({mass.at, mass.weight / weight});
+  }
+  std::ranges::stable_sort(masses, {}, &Mass::at);
+  if (masses.empty()) return hull;
+  if (options.estimator == Estimator::kMse) return search(hull, SquareError(masses, options.levels));
+  if (options.estimator == Estimator::kEntropy) {
+    return search(hull, [&](Range range) { return divergence(masses, range, options.levels); });
+  }
+  return hull;
 }
 
 }  // namespace isthmus

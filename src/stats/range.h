@@ -35,5 +35,7 @@ struct RangeOptions {
 
 // Always contains 0; [0, 0] where only zeros were seen.
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options = {});
+// One range for several values, each of which weighs as much as any other however many numbers it has.
+Range range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options = {});
 
 }  // namespace isthmus

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 
 #include "backends/xnnpack/builder.h"
 #include "run/host_call.h"
 #include "support/calls.h"
+#include "support/delegates.h"
 #include "support/models.h"
 #include "support/programs.h"
 
@@ -34,35 +34,6 @@ Tensor some_numbers(const std::vector<std::size_t>& dims, std::uint32_t seed, bo
     number = is_positive ? 0.1f + 1.5f * unit : 3 * unit - 1.5f;
   }
   return tensor;
-}
-
-DType dtype_of(DataType datatype) {
-  return datatype == DataType::kQI8 ? DType::kI8 : datatype == DataType::kI32 ? DType::kI32 : DType::kF32;
-}
-
-// Runs a graph over its inputs; gives its outputs in the order of their ids.
-Expected<std::vector<Tensor>> run_graph(const xnn::Graph& graph, const std::vector<Tensor>& inputs) {
-  auto runtime = TRY(xnnpack::build(graph, no_data));
-  std::vector<xnnpack::Dims> shapes(runtime.externals().size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) shapes[i].assign(inputs[i].sizes().begin(), inputs[i].sizes().end());
-  shapes = TRY(runtime.reshape(shapes));
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<std::byte*> buffers;
-  std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Tensor tensor = i < inputs.size() ? inputs[i]
-                                      : Tensor(dtype_of(runtime.externals()[i].datatype),
-                                               std::vector<std::int64_t>(shapes[i].begin(), shapes[i].end()));
-    memory.emplace_back(tensor.bytes().begin(), tensor.bytes().end());
-    memory.back().resize(tensor.bytes().size() + xnnpack::kExtraBytes);
-    buffers.push_back(memory.back().data());
-    if (i >= inputs.size()) outputs.push_back(std::move(tensor));
-  }
-  TRY(runtime.run(buffers));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::memcpy(outputs[i].mutable_bytes().data(), buffers[inputs.size() + i], outputs[i].bytes().size());
-  }
-  return outputs;
 }
 
 // By the reference kernels.
@@ -216,7 +187,7 @@ TEST(XnnpackDelegate, EveryKindOfNodeComputesItsFunction) {
       inputs.push_back(some_numbers({value.dims.begin(), value.dims.end()}, static_cast<std::uint32_t>(inputs.size()),
                                     row.is_positive));
     }
-    const auto outputs = run_graph(graph, inputs);
+    const auto outputs = test::run_delegate(graph, inputs);
     ASSERT_TRUE(outputs.has_value()) << xnn::name_of(row.kind) << ": " << outputs.error().text();
     const test::Difference gap = test::difference((*outputs)[0], row.expected(inputs, graph));
     EXPECT_LE(gap.max, row.tolerance * std::max(gap.range, 1.0)) << xnn::name_of(row.kind) << " " << gap.why;
@@ -535,7 +506,7 @@ TEST(XnnpackDelegate, ASliceKeepsTheBatchThatItIsGiven) {
   const xnn::Graph graph = test::one_node(NodeKind::kSlice);
   for (const std::size_t batch : {1u, 2u, 7u}) {
     const Tensor input = some_numbers({batch, 3, 4}, 1, false);
-    const auto outputs = run_graph(graph, {input});
+    const auto outputs = test::run_delegate(graph, {input});
     ASSERT_TRUE(outputs.has_value()) << outputs.error().text();
     EXPECT_EQ((*outputs)[0].sizes(), (std::vector<std::int64_t>{static_cast<std::int64_t>(batch), 2, 3}));
   }

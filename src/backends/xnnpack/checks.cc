@@ -22,12 +22,8 @@ bool is_8_bit(const xnn::Value& value) { return value.datatype == DataType::kQI8
 bool is_float(const xnn::Value& value) { return value.datatype == DataType::kF32; }
 const PerTensor& params_of(const xnn::Value& value) { return std::get<PerTensor>(value.quant); }
 
-// A bound as the code that the library makes of it.
 long code_of(float bound, const xnn::Value& value) {
-  const float low = value.datatype == DataType::kQI8 ? -128.0f : 0.0f;
-  const PerTensor& params = params_of(value);
-  const float code = bound / params.scale + static_cast<float>(params.zero_point);
-  return std::lrint(std::min(std::max(code, low), low + 255.0f));
+  return nearest_code(bound, params_of(value), value.datatype == DataType::kQI8 ? -128.0f : 0.0f);
 }
 
 class NodeCheck {
@@ -320,6 +316,11 @@ Expected<void> check_zero_point(const xnn::Value& value, std::int32_t least, std
 }
 
 }  // namespace
+
+long nearest_code(float number, const PerTensor& params, float lowest) {
+  const float code = number / params.scale + static_cast<float>(params.zero_point);
+  return std::lrint(std::min(std::max(code, lowest), lowest + 255.0f));
+}
 
 Expected<void> check_value(const xnn::Value& value, const std::vector<float>& scales) {
   const bool is_constant = value.data != 0;

@@ -15,6 +15,9 @@ struct ValueFacts {
   const xnn::Node* producer = nullptr;  // null for inputs and constants
 };
 
+// The code that the library makes of a number; the lowest is that of the type.
+long nearest_code(float number, const xnn::PerTensor& params, float lowest);
+
 Expected<void> check_value(const xnn::Value& value, const std::vector<float>& scales);
 
 // Datatypes, quantization parameters, their ratios, fields, flags, shapes of constants. Values were checked before.

@@ -21,8 +21,8 @@ constexpr RatioLimit kRatios[] = {
     {Op::kMul, RatioOf::kProduct, 0x1p-16, 0x1p8, false, "its product is scaled by less than 256"},
     {Op::kRescale, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
     {Op::kLeakyRelu, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
-    {Op::kLeakyRelu, RatioOf::kSlopedInput, 0x1p-8, 0x1p7, true,
-     "its multiplier has 8 bits before and behind the point"},
+    // A negative slope has one code less.
+    {Op::kLeakyRelu, RatioOf::kSlopedInput, 0x1p-8, 127, true, "its multiplier has 8 bits before and behind the point"},
     {Op::kConv2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
     {Op::kConvTranspose2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
     {Op::kLinear, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},

@@ -12,6 +12,7 @@ std::span<const FormRow> elementwise_forms();
 std::span<const FormRow> movement_forms();
 std::span<const FormRow> product_forms();
 std::span<const FormRow> pool_forms();
+std::span<const FormRow> convert_forms();
 
 // All inputs are ordered as the result is.
 OrderDemand same_order(const Graph& graph, const Node& node);

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "backends/xnnpack/codes.h"
 #include "backends/xnnpack/form_families.h"
 #include "ops/table.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 std::array<const FormRow*, kOpCount> rows_by_op() {
   std::array<const FormRow*, kOpCount> rows{};
-  for (const auto family : {elementwise_forms(), movement_forms(), product_forms(), pool_forms()}) {
+  for (const auto family : {elementwise_forms(), movement_forms(), product_forms(), pool_forms(), convert_forms()}) {
     for (const FormRow& row : family) rows[static_cast<std::size_t>(row.op)] = &row;
   }
   return rows;
@@ -39,7 +40,11 @@ std::vector<Op> ops_with_forms() {
 std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
   const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
-  if (type.dtype != DType::kF32) return Reason{ReasonCode::kDType, named()};
+  if (type.quant) {
+    if (auto reason = parameters_refusal(graph, id)) return reason;
+  } else if (type.dtype != DType::kF32) {
+    return Reason{ReasonCode::kDType, named()};
+  }
   if (type.rank() > kMostAxes) return Reason{ReasonCode::kRank, named()};
   for (const Dim dim : type.shape) {
     const Bounds bounds = graph.exprs().bounds(dim);
@@ -55,13 +60,13 @@ std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DTy
   if (auto reason = refusal(graph, node)) return reason;
   const std::string name(name_of(node.op));
   if (storage != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(storage))};
-  if (!find_form(node.op)->in_codes) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
+  if (find_form(node.op)->codes != CodesForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
   return std::nullopt;
 }
 
 bool takes_bounds(const Node& node) {
   const FormRow* form = find_form(node.op);
-  return form != nullptr && form->has_bounds && form->in_codes;
+  return form != nullptr && form->has_bounds && form->codes == CodesForm::kAlike;
 }
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
@@ -74,7 +79,10 @@ std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   }
   const FormRow* form = find_form(node.op);
   if (form == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(node.op))};
-  return form->refusal == nullptr ? std::nullopt : form->refusal(graph, node);
+  if (form->refusal != nullptr) {
+    if (auto reason = form->refusal(graph, node)) return reason;
+  }
+  return codes_refusal(graph, node, *form);
 }
 
 }  // namespace isthmus::xnnpack

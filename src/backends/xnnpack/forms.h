@@ -1,6 +1,7 @@
 // What a legalized node is in the delegate: one row an op. Nothing else here knows which ops the delegate has.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,13 @@ class Lowering;
 // A tensor of the delegate has at most so many axes.
 inline constexpr std::size_t kMostAxes = 6;
 
+// Which data a form takes besides floats.
+enum class CodesForm : std::uint8_t {
+  kNone,      // none
+  kAlike,     // 8-bit codes, where all of its data and its result are codes
+  kConverts,  // it makes codes of floats, floats of codes, or codes of others
+};
+
 struct FormRow {
   Op op;
   // What the form asks of the order of its values.
@@ -24,7 +32,8 @@ struct FormRow {
   // Appends the delegate's node.
   void (*lower)(Lowering& lowering, const Node& node);
   bool has_bounds = false;  // a following clamp may become the node's bounds
-  bool in_codes = false;    // the node kind also takes 8-bit codes
+  CodesForm codes = CodesForm::kNone;
+  std::int32_t weight_axis = 0;  // of its weights: along which they may have a scale each
 };
 
 // Null where the delegate has no node kind for the op.

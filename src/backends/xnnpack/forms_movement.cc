@@ -54,6 +54,12 @@ std::optional<Reason> refuse_slice(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+// Codes saturate; the delegate pads them with finite numbers alone.
+float nearest_number(float value, const Quant& quant) {
+  const auto number_of = [&](std::int32_t code) { return static_cast<float>(code - quant.zero_point) * quant.scale(); };
+  return std::clamp(value, number_of(-128), number_of(127));
+}
+
 void pad(Lowering& lowering, const Node& node) {
   const auto& attrs = std::get<PadAttrs>(node.attrs);
   const std::uint32_t input = lowering.input(0);
@@ -63,6 +69,9 @@ void pad(Lowering& lowering, const Node& node) {
     fields.after.push_back(static_cast<std::uint32_t>(attrs.after[axis]));
   }
   fields.value = static_cast<float>(attrs.value);
+  if (const std::optional<Quant>& quant = lowering.graph().type(node.outputs[0]).quant) {
+    fields.value = nearest_number(fields.value, *quant);
+  }
   lowering.append({NodeKind::kPad, {input}, {lowering.result()}, std::move(fields), 0, {}, 0});
 }
 std::optional<Reason> refuse_pad(const Graph&, const Node& node) {
@@ -84,11 +93,11 @@ std::optional<Reason> refuse_cat(const Graph&, const Node& node) {
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kPermute, permute_order, nullptr, permute, false, true},
-    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, true},
-    {Op::kSlice, same_order, refuse_slice, slice, false, true},
-    {Op::kPad, same_order, refuse_pad, pad, false, true},
-    {Op::kCat, same_order, refuse_cat, cat, false, true},
+    {Op::kPermute, permute_order, nullptr, permute, false, CodesForm::kAlike},
+    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, CodesForm::kAlike},
+    {Op::kSlice, same_order, refuse_slice, slice, false, CodesForm::kAlike},
+    {Op::kPad, same_order, refuse_pad, pad, false, CodesForm::kAlike},
+    {Op::kCat, same_order, refuse_cat, cat, false, CodesForm::kAlike},
 };
 
 }  // namespace

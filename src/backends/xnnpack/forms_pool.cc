@@ -123,10 +123,10 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kPoolForms[] = {
-    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, true},
+    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, CodesForm::kAlike},
     {Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d, true},
-    {Op::kMean, image_order, refuse_mean, mean, false, true},
-    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, true},
+    {Op::kMean, image_order, refuse_mean, mean, false, CodesForm::kAlike},
+    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, CodesForm::kAlike},
 };
 
 }  // namespace

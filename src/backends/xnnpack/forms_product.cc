@@ -143,10 +143,10 @@ std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& no
 }
 
 constexpr FormRow kProductForms[] = {
-    {Op::kLinear, linear_order, refuse_weights, linear, true, true},
+    {Op::kLinear, linear_order, refuse_weights, linear, true, CodesForm::kAlike},
     {Op::kMatmul, matmul_order, refuse_matmul, matmul},
-    {Op::kConv2d, image_order, refuse_conv2d, conv2d, true, true},
-    {Op::kConvTranspose2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true, true},
+    {Op::kConv2d, image_order, refuse_conv2d, conv2d, true, CodesForm::kAlike},
+    {Op::kConvTranspose2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true, CodesForm::kAlike, 1},
 };
 
 }  // namespace

@@ -24,6 +24,27 @@ Blob stored_bytes(const TensorView& data, const Order& order) {
   return contiguous_bytes(turned);
 }
 
+// What the codes of weights or of a bias mean, with the axis of their scales where it is stored. The scales stand in
+// the delegate itself: as named data each would be a segment of the file with a name that is longer than most of them.
+void set_quant(xnn::Value& value, const Quant& quant, DType dtype, const Order& order,
+               std::optional<std::int64_t> groups) {
+  const bool is_bias = dtype == DType::kI32;
+  if (quant.axis < 0) {
+    value.datatype = is_bias ? xnn::DataType::kQI32 : xnn::DataType::kQI8;
+    value.quant = xnn::PerTensor{quant.scale(), quant.zero_point};
+    return;
+  }
+  value.datatype = is_bias ? xnn::DataType::kQCI32 : xnn::DataType::kQCI8;
+  xnn::PerChannel params;
+  // The axis of groups was put before all others, and becomes one with that of channels.
+  params.axis = groups ? Lowering::place(order, quant.axis + 1) - 1 : Lowering::place(order, quant.axis);
+  for (std::int64_t i = 0; i < groups.value_or(1); ++i) {
+    params.scales.insert(params.scales.end(), quant.scales.begin(), quant.scales.end());
+  }
+  params.scale_count = static_cast<std::uint32_t>(params.scales.size());
+  value.quant = std::move(params);
+}
+
 std::string place_of(const Graph& graph, const Node& node) {
   return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
                      node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
@@ -60,19 +81,23 @@ std::vector<std::uint32_t> Lowering::dims(ValueId id, const Order& order) const 
 
 const Order& Lowering::result_order() const { return layout_.orders[graph_[segment_.nodes[at_]].outputs[0].index]; }
 
-std::uint32_t Lowering::add_value(std::vector<std::uint32_t> dims) {
+std::uint32_t Lowering::add_value(ValueId id, const Order& order) {
   xnn::Value value;
-  value.dims = std::move(dims);
+  value.dims = dims(id, order);
+  if (const std::optional<Quant>& quant = graph_.type(id).quant) {
+    value.datatype = xnn::DataType::kQI8;
+    value.quant = xnn::PerTensor{quant->scale(), quant->zero_point};
+  }
   result_.graph.values.push_back(std::move(value));
   return static_cast<std::uint32_t>(result_.graph.values.size() - 1);
 }
 
 std::uint32_t Lowering::add_constant_input(ValueId id, const Order& order) {
-  const std::uint32_t value = add_value(dims(id, order));
+  const std::uint32_t value = add_value(id, order);
   result_.graph.values[value].role = xnn::Role::kInput;
   external_inputs_.push_back(value);
   const std::vector<std::uint32_t>& sizes = result_.graph.values[value].dims;
-  result_.inputs.push_back({std::nullopt, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
+  result_.inputs.push_back({std::nullopt, graph_.type(id).dtype, std::vector<std::int64_t>(sizes.begin(), sizes.end()),
                             stored_bytes(*graph_.constant(id)->data, order)});
   return value;
 }
@@ -83,7 +108,7 @@ std::uint32_t Lowering::in_order(ValueId id, const Order& order) {
   if (graph_.constant(id) != nullptr) return ids_[key] = add_constant_input(id, order);
   const Order& from = layout_.orders[id.index];
   const std::uint32_t source = ids_.at({id.index, from});
-  const std::uint32_t result = add_value(dims(id, order));
+  const std::uint32_t result = add_value(id, order);
   const auto conversion = std::ranges::find_if(
       layout_.conversions, [&](const Conversion& row) { return row.value == id && row.to == order; });
   CHECK(conversion != layout_.conversions.end(), "a change of order that the layout does not list");
@@ -111,7 +136,7 @@ std::uint32_t Lowering::result() {
   // A fused clamp makes the result in the node's stead.
   const std::size_t maker = fused_clamp_[at_].value_or(at_);
   const ValueId id = graph_[segment_.nodes[maker]].outputs[0];
-  const std::uint32_t value = add_value(dims(id, layout_.orders[id.index]));
+  const std::uint32_t value = add_value(id, layout_.orders[id.index]);
   ids_[{id.index, layout_.orders[id.index]}] = value;
   return value;
 }
@@ -137,9 +162,13 @@ std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<s
     result_.graph.constants.push_back({key, bytes.size(), {}});
     result_.named_data.push_back({key, bytes});
   }
-  const std::uint32_t value = add_value(std::move(dims));
-  result_.graph.values[value].data = found->second;
-  return value;
+  xnn::Value value;
+  value.dims = std::move(dims);
+  value.data = found->second;
+  if (const std::optional<Quant>& quant = graph_.type(id).quant)
+    set_quant(value, *quant, graph_.type(id).dtype, order, groups);
+  result_.graph.values.push_back(std::move(value));
+  return static_cast<std::uint32_t>(result_.graph.values.size() - 1);
 }
 
 void Lowering::append(xnn::Node node) {
@@ -198,7 +227,7 @@ Expected<void> Lowering::add_outputs() {
     const Order order = row_major(graph_.type(id).rank());
     std::uint32_t value = in_order(id, order);
     if (!taken.insert(value).second) {
-      const std::uint32_t copy = add_value(dims(id, order));
+      const std::uint32_t copy = add_value(id, order);
       xnn::Node node;
       node.kind = xnn::NodeKind::kCopy;
       node.inputs = {value};
@@ -225,11 +254,11 @@ void Lowering::number_externals() {
 Expected<Translation> Lowering::run() {
   for (const ValueId id : segment_.inputs) {
     const Order order = row_major(graph_.type(id).rank());
-    const std::uint32_t value = add_value(dims(id, order));
+    const std::uint32_t value = add_value(id, order);
     result_.graph.values[value].role = xnn::Role::kInput;
     ids_[{id.index, order}] = value;
     external_inputs_.push_back(value);
-    result_.inputs.push_back({id, {}, {}});
+    result_.inputs.push_back({id});
   }
   find_fusions();
   for (std::size_t i = 0; i < segment_.nodes.size(); ++i) TRY(lower_node(i));

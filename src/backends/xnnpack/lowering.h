@@ -60,7 +60,8 @@ class Lowering {
   using Key = std::pair<std::uint32_t, Order>;
 
   Expected<void> lower_node(std::size_t position);
-  std::uint32_t add_value(std::vector<std::uint32_t> dims);
+  // A value of the graph in this order: its sizes, and what its codes mean.
+  std::uint32_t add_value(ValueId id, const Order& order);
   std::uint32_t add_constant_input(ValueId id, const Order& order);
   // The value in this order, converted where nobody has done it yet.
   std::uint32_t in_order(ValueId id, const Order& order);

@@ -1,0 +1,69 @@
+// Runs calibration where somebody watches.
+#include "cli/calibration.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "base/bytes.h"
+#include "cli/open_model.h"
+#include "cli/terminal.h"
+#include "ir/fingerprint.h"
+#include "stats/stats_file.h"
+
+namespace isthmus {
+namespace {
+
+std::atomic<bool> is_interrupted{false};  // NOLINT: a signal handler reaches nothing else
+
+// While one of these lives, Ctrl-C asks for an orderly end.
+class InterruptWatch {
+ public:
+  InterruptWatch() : former_(std::signal(SIGINT, [](int) { is_interrupted = true; })) {}
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+  ~InterruptWatch() { std::signal(SIGINT, former_); }
+
+ private:
+  void (*former_)(int);
+};
+
+Expected<Statistics> read_known(const std::string& path, const Prepared& prepared) {
+  Statistics statistics = TRY(within(read_stats(TRY(map_file(path))), path));
+  if (statistics.key == fingerprint(prepared.graph, kStatsVersion)) return statistics;
+  return bad_input(
+      fmt::format("{} was made from another model, for another target or by another version: calibrate again", path));
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,
+                                              const Prepared& prepared, Diagnostics& diagnostics) {
+  if (!options.data.empty()) {
+    SampleOptions wanted;
+    if (options.most) wanted.most = *options.most;
+    return open_samples(options.data, prepared.graph, wanted, diagnostics);
+  }
+  diagnostics.warn("one-sample", "",
+                   "no data given: ranges come from the example inputs alone and are not fit for use");
+  return within(example_samples(prepared.graph, model.examples), file);
+}
+
+Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
+                                       const Prepared& prepared, const xnnpack::ThreadPool& threads,
+                                       Diagnostics& diagnostics) {
+  if (options.data.ends_with(".stats")) return read_known(options.data, prepared);
+  const std::unique_ptr<Samples> samples = TRY(samples_of(options, file, model, prepared, diagnostics));
+  const InterruptWatch watch;
+  ProgressBar bar("calibrating");
+  const auto progress = [&](std::size_t done) {
+    if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
+    return !is_interrupted;
+  };
+  auto result = calibrate(prepared, *samples, threads, progress, diagnostics);
+  bar.clear();
+  return within(std::move(result), options.data.empty() ? file : options.data);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,33 @@
+// Samples and statistics, for the commands that take data.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/xnnpack/thread_pool.h"
+#include "base/diag.h"
+#include "base/expected.h"
+#include "calibrate/samples.h"
+#include "load/load.h"
+#include "pipeline.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+struct DataOptions {
+  std::string data;  // a file or a folder; empty: the examples of the model
+  std::optional<std::size_t> most;
+};
+
+// The samples that the user gave, or the examples of the model with a warning.
+Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,
+                                              const Prepared& prepared, Diagnostics& diagnostics);
+
+// From samples, with a progress bar; Ctrl-C ends it with an error. Data may also be a .stats file of this model.
+Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
+                                       const Prepared& prepared, const xnnpack::ThreadPool& threads,
+                                       Diagnostics& diagnostics);
+
+}  // namespace isthmus

@@ -1,0 +1,95 @@
+// isthmus eval
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/calibration.h"
+#include "cli/commands.h"
+#include "cli/float_reference.h"
+#include "cli/model_options.h"
+#include "cli/open_model.h"
+#include "cli/program.h"
+#include "cli/terminal.h"
+#include "formats/npz.h"
+#include "report/eval.h"
+
+namespace isthmus {
+namespace {
+
+struct EvalOptions {
+  std::string file;
+  ModelOptions reference;
+  DataOptions samples;
+  ProgramOptions program;
+  bool wants_json = false;
+};
+
+// The classes of an .npz file, where it has any.
+Expected<std::vector<std::int64_t>> labels_of(const std::string& path) {
+  std::vector<std::int64_t> labels;
+  if (!path.ends_with(".npz")) return labels;
+  Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
+  const NpzArray* array = npz.find("labels");
+  if (array == nullptr) return labels;
+  const auto place = [&] { return fmt::format("array \"labels\" of {}", path); };
+  const Tensor data = Tensor::from(TRY(within(npz.read(*array), place)));
+  if (!is_integer(data.dtype()) || data.rank() != 1) {
+    return within(Expected<std::vector<std::int64_t>>(bad_input("expected one integer for each sample")), place);
+  }
+  dispatch(data.dtype(), [&]<class Number>(Number) {
+    for (const Number label : data.data<Number>()) labels.push_back(static_cast<std::int64_t>(label));
+  });
+  return labels;
+}
+
+Expected<void> evaluate_file(const EvalOptions& options) {
+  const OpenFile file = TRY(open_file(options.file));
+  LoadedProgram program = TRY(load_program(file, options.program));
+  Diagnostics diagnostics;
+  const OpenModel opened = TRY(open_model(options.reference.file, diagnostics));
+  PrepareOptions wanted = TRY(prepare_options(options.reference));
+  // A program of fixed sizes is compared with the model at just these sizes.
+  for (std::size_t i = 0; i < program.method.inputs().size() && i < opened.model.graph.inputs().size(); ++i) {
+    const run::TensorInfo& input = program.method.inputs()[i];
+    if (!input.is_dynamic) wanted.shapes.inputs[opened.model.graph[opened.model.graph.inputs()[i]].name] = input.sizes;
+  }
+  const Prepared prepared =
+      TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
+  const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data));
+  const auto samples =
+      TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics));
+  const Runner reference = TRY(float_runner(prepared, opened.model, program.pool.get()));
+  const Runner runner = [&](std::span<const Tensor> inputs) { return program.method.run(inputs); };
+  ProgressBar bar("evaluating");
+  const auto progress = [&](std::size_t done) {
+    if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
+    return true;
+  };
+  auto result = evaluate(reference, runner, *samples, labels, progress);
+  bar.clear();
+  const EvalSummary summary{options.file, TRY(within(std::move(result), options.file))};
+  if (!options.wants_json) print_diagnostics(diagnostics);
+  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  return {};
+}
+
+}  // namespace
+
+Command add_eval(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("eval", "Accuracy of a program, its agreement with the model in float, and its noise.");
+  const auto options = std::make_shared<EvalOptions>();
+  options->reference.target = "xnnpack";
+  command->add_option("FILE", options->file, "a program file (.pte)")->required();
+  command->add_option("--reference", options->reference.file, "the model that it was made of (.pt2)")->required();
+  command->add_option("--data", options->samples.data,
+                      "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "
+                      "the examples of the model");
+  command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_program_options(*command, options->program);
+  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  command->footer("Example:\n  isthmus eval model.pte --reference model.pt2 --data test.npz");
+  return {command, [options] { return fine(evaluate_file(*options)); }};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,47 @@
+// A quant.toml and the switches that overrule it, as one text in the file's own words.
+#include "cli/quant_options.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+
+namespace isthmus {
+
+void add_quant_options(CLI::App& command, QuantOptions& options) {
+  command.add_option("--config", options.file, "a quant.toml: defaults, and rules for parts of the model");
+  command.add_option("--io", options.io, "the element type of inputs and outputs")
+      ->check(CLI::IsMember({"float", "int8", "uint8"}));
+  command.add_option("--activations", options.activations, "codes of activations, where the target has both")
+      ->check(CLI::IsMember({"int8", "int16"}));
+  command.add_option("--estimator", options.estimator, "how ranges come from statistics")
+      ->check(CLI::IsMember({"minmax", "percentile", "mse", "moving-average", "entropy"}));
+  command.add_option("--bias-correction", options.bias_correction, "biases that make up for rounded weights")
+      ->check(CLI::IsMember({"off", "analytic", "sequential"}));
+  command.add_option("--weights", options.weights, "how scales of weights are chosen")
+      ->check(CLI::IsMember({"mse", "minmax"}));
+  command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
+}
+
+Expected<QuantConfig> config_of(const QuantOptions& options) {
+  QuantConfig config;
+  if (!options.file.empty()) {
+    const Blob file = TRY(map_file(options.file));
+    const std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.size());
+    config = TRY(read_config(text, options.file));
+  }
+  std::string text;
+  const auto overrule = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{} = \"{}\"\n", key, value);
+  };
+  overrule("inputs", options.io);
+  overrule("outputs", options.io);
+  overrule("activations", options.activations);
+  overrule("estimator", options.estimator);
+  overrule("bias_correction", options.bias_correction);
+  overrule("weights", options.weights);
+  if (options.per_tensor) text += "per_channel = false\n";
+  if (text.empty()) return config;
+  return read_config(text, "the command line", std::move(config));
+}
+
+}  // namespace isthmus

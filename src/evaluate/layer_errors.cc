@@ -1,0 +1,83 @@
+// Runs both graphs side by side.
+#include "evaluate/layer_errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "exec/integer.h"
+#include "exec/interpreter.h"
+
+namespace isthmus {
+namespace {
+
+std::vector<float> rounded(std::span<const float> numbers, const Quant& quant, DType storage) {
+  const float scale = quant.scale();
+  const auto zero_point = static_cast<float>(quant.zero_point);
+  const float least = storage == DType::kI16 ? -32768.0F : -128.0F;
+  const float most = storage == DType::kI16 ? 32767.0F : 127.0F;
+  std::vector<float> result;
+  result.reserve(numbers.size());
+  for (const float number : numbers) {
+    const float code = std::clamp(std::nearbyint(number / scale) + zero_point, least, most);
+    result.push_back((code - zero_point) * scale);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<float> dequantized(const Tensor& codes, const Quant& quant) {
+  std::vector<float> result;
+  result.reserve(static_cast<std::size_t>(codes.count()));
+  dispatch(codes.dtype(), [&]<class Number>(Number) {
+    for (const Number code : codes.data<Number>()) {
+      result.push_back(static_cast<float>(static_cast<double>(quant.scale()) *
+                                          (static_cast<double>(code) - quant.zero_point)));
+    }
+  });
+  return result;
+}
+
+Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
+                                               const BackendDesc& backend, Samples& samples, std::size_t most) {
+  const Graph& graph = quantized.graph;
+  std::map<ValueId, ValueError> errors;
+  std::map<ValueId, Quant> own;
+  for (const Group& group : plan.groups) {
+    for (const Member& member : group.members) own.try_emplace(member.value, parameters_of(member.own, group.storage));
+  }
+  // Of several values that stand for one of the model's, the first is what its maker made.
+  std::map<ValueId, ValueId> made_as;
+  for (std::uint32_t i = 0; i < quantized.source.size(); ++i) {
+    const auto& source = quantized.source[i];
+    if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr) made_as.try_emplace(*source, ValueId{i});
+  }
+  for (std::size_t done = 0; done < most; ++done) {
+    const auto sample = TRY(samples.next());
+    if (!sample) break;
+    std::map<ValueId, Tensor> reference;
+    TRY(interpret(model, *sample, [&](ValueId id, const Tensor& tensor) {
+      if (made_as.contains(id)) reference[id] = tensor;
+    }));
+    const auto compare = [&](ValueId id, const Tensor& tensor) {
+      const auto& source = quantized.source[id.index];
+      if (!source || !graph.type(id).quant) return;
+      const auto place = made_as.find(*source);
+      const auto wanted = reference.find(*source);
+      if (place == made_as.end() || place->second != id || wanted == reference.end()) return;
+      const auto numbers = wanted->second.data<float>();
+      ValueError& error = errors.try_emplace(*source, ValueError{*source, {}, {}, {}}).first->second;
+      const Group& group = *plan.group(*source);
+      error.total.add(numbers, dequantized(tensor, *graph.type(id).quant));
+      error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
+      error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
+    };
+    TRY(interpret_integers(graph, *sample, backend.integers.arithmetic, compare));
+  }
+  std::vector<ValueError> result;
+  for (const auto& [value, error] : errors) result.push_back(error);
+  return result;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,29 @@
+// What quantization does to each value of a model.
+#pragma once
+
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/expected.h"
+#include "calibrate/samples.h"
+#include "evaluate/evaluate.h"
+#include "quantize/apply.h"
+#include "quantize/plan.h"
+
+namespace isthmus {
+
+struct ValueError {
+  ValueId value;            // of the model in float
+  SignalToNoise total;      // of the quantized model's number against the model's: what all layers before lost, too
+  SignalToNoise rounding;   // of the model's number in the parameters of its group
+  SignalToNoise alone;      // of the model's number in parameters of its own: what sharing costs is the difference
+};
+
+// Of every value that has codes, in execution order, over at most so many samples. Both graphs are interpreted.
+Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
+                                               const BackendDesc& backend, Samples& samples, std::size_t most);
+
+// The numbers that codes stand for.
+std::vector<float> dequantized(const Tensor& codes, const Quant& quant);
+
+}  // namespace isthmus

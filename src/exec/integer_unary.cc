@@ -1,0 +1,153 @@
+// Integer kernels: functions of one number.
+#include "exec/integer_unary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace isthmus {
+
+Tensor map_codes(const IntegerContext& context, const CodeTable& table) {
+  Tensor result = context.plain.result();
+  const std::int32_t least = code_range(context.input(0).dtype()).min;
+  with_codes(context.input(0).dtype(), [&]<class In>(In) {
+    with_codes(context.plain.dtype, [&]<class Out>(Out) {
+      const auto in = context.input(0).data<In>();
+      const auto out = result.mutable_data<Out>();
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        out[i] = static_cast<Out>(table[static_cast<std::size_t>(std::int32_t{in[i]} - least) % table.size()]);
+      }
+    });
+  });
+  return result;
+}
+
+std::optional<std::string> refuse_fixed_factor(float ratio) {
+  const float size = std::fabs(ratio);
+  // The largest negative one has no multiplier of 16 bits.
+  if (size >= 0x1p-8f && ratio <= 0x1p7f && ratio >= -0x1.FFFC00p6f) return std::nullopt;
+  return fmt::format("a ratio of scales of {}", ratio);
+}
+
+std::int32_t code_of(Arithmetic arithmetic, double number, const Quant& quant, DType dtype) {
+  const CodeRange range = code_range(dtype);
+  if (arithmetic == Arithmetic::kXnnpack) {
+    const float code = static_cast<float>(number) / quant.scale() + static_cast<float>(quant.zero_point);
+    const float bounded = std::fmin(std::fmax(code, static_cast<float>(range.min)), static_cast<float>(range.max));
+    return static_cast<std::int32_t>(std::lrint(bounded));
+  }
+  const double code = std::nearbyint(number / static_cast<double>(quant.scale())) + quant.zero_point;
+  if (std::isnan(code)) return quant.zero_point;
+  return static_cast<std::int32_t>(std::clamp(code, static_cast<double>(range.min), static_cast<double>(range.max)));
+}
+
+namespace {
+
+// XNNPACK's reference evaluators, in the precision in which each of them computes.
+using Evaluator = double (*)(float x, const Attrs& attrs);
+struct EvaluatorRow {
+  Op op;
+  Evaluator evaluate;
+  IntegerRefusal refusal = nullptr;
+};
+// A float that is a double until it is rounded to a float again, which changes nothing.
+double exact(float x) { return static_cast<double>(x); }
+
+double sigmoid_of(float x, const Attrs&) {
+  if (x > 100) return 1;
+  if (x < -100) return 0;
+  const double power = std::exp(exact(x));
+  return power / (1 + power);
+}
+double gelu_of(float x, const Attrs&) { return exact(x / 2) * (1 + std::erf(exact(x) * std::sqrt(2.0) / 2)); }
+double hardswish_of(float x, const Attrs&) { return exact((x / 6) * std::max(std::min(x + 3, 6.0f), 0.0f)); }
+double elu_of(float x, const Attrs& attrs) {
+  const auto alpha = static_cast<float>(std::get<EluAttrs>(attrs).alpha);
+  return exact(x < 0 ? alpha * std::expm1(x) : x);
+}
+
+std::optional<std::string> refuse_elu_table(const IntegerSite& site) {
+  const auto& attrs = site.as<EluAttrs>();
+  if (attrs.scale == 1 && attrs.input_scale == 1) return std::nullopt;
+  return "elu with scales";
+}
+std::optional<std::string> refuse_gelu_table(const IntegerSite& site) {
+  if (!site.as<GeluAttrs>().tanh) return std::nullopt;
+  return "gelu by tanh";
+}
+
+constexpr EvaluatorRow kEvaluators[] = {
+    {Op::kNeg, [](float x, const Attrs&) { return exact(-x); }},
+    {Op::kAbs, [](float x, const Attrs&) { return exact(std::abs(x)); }},
+    {Op::kExp, [](float x, const Attrs&) { return exact(std::exp(x)); }},
+    {Op::kLog, [](float x, const Attrs&) { return exact(std::log(x)); }},
+    {Op::kSqrt, [](float x, const Attrs&) { return exact(std::sqrt(x)); }},
+    {Op::kRsqrt, [](float x, const Attrs&) { return exact(1 / std::sqrt(x)); }},
+    {Op::kSin, [](float x, const Attrs&) { return exact(std::sin(x)); }},
+    {Op::kCos, [](float x, const Attrs&) { return exact(std::cos(x)); }},
+    {Op::kFloor, [](float x, const Attrs&) { return exact(std::floor(x)); }},
+    {Op::kCeil, [](float x, const Attrs&) { return exact(std::ceil(x)); }},
+    {Op::kTanh, [](float x, const Attrs&) { return exact(std::tanh(x)); }},
+    {Op::kSigmoid, sigmoid_of},
+    {Op::kGelu, gelu_of, refuse_gelu_table},
+    {Op::kHardswish, hardswish_of},
+    {Op::kElu, elu_of, refuse_elu_table},
+};
+
+const EvaluatorRow* find_evaluator(Op op) {
+  const auto row = std::ranges::find(kEvaluators, op, &EvaluatorRow::op);
+  return row == std::end(kEvaluators) ? nullptr : &*row;
+}
+
+Expected<Tensor> by_table(const IntegerContext& context) {
+  const Evaluator evaluate = find_evaluator(context.node.op)->evaluate;
+  return map_codes(context, rounded_table(context, [&](float x) { return evaluate(x, context.plain.attrs); }));
+}
+
+// With equal parameters codes are compared with codes; else XNNPACK has a table.
+Expected<Tensor> clamp_codes(const IntegerContext& context) {
+  const auto& attrs = context.as<ClampAttrs>();
+  if (context.quant(0) != context.quant()) {
+    const auto min = static_cast<float>(attrs.min);
+    const auto max = static_cast<float>(attrs.max);
+    return map_codes(context, rounded_table(context, [&](float x) { return std::min(std::max(x, min), max); }));
+  }
+  const std::int32_t min = code_of(context.arithmetic, attrs.min, context.quant(), context.plain.dtype);
+  const std::int32_t max = code_of(context.arithmetic, attrs.max, context.quant(), context.plain.dtype);
+  const std::int32_t zero_point = context.quant().zero_point;
+  return map_each_code(context, [&](std::int32_t code) { return std::min(std::max(code, min), max) - zero_point; });
+}
+
+// Two factors, by sign.
+Expected<Tensor> leaky_relu_codes(const IntegerContext& context) {
+  const std::int32_t zero_point = context.quant(0).zero_point;
+  const float ratio = context.quant(0).scale() / context.quant().scale();
+  const FixedFactor positive = fixed_factor(ratio);
+  const FixedFactor negative = fixed_factor(ratio * static_cast<float>(context.as<SlopeAttrs>().slope));
+  return map_each_code(
+      context, [&](std::int32_t code) { return (code > zero_point ? positive : negative).apply(code - zero_point); });
+}
+std::optional<std::string> refuse_leaky_relu_codes(const IntegerSite& site) {
+  if (site.arithmetic == Arithmetic::kTosa) return std::nullopt;
+  const float ratio = site.quant(0).scale() / site.quant().scale();
+  if (auto reason = refuse_fixed_factor(ratio)) return reason;
+  return refuse_fixed_factor(ratio * static_cast<float>(site.as<SlopeAttrs>().slope));
+}
+
+}  // namespace
+
+std::span<const IntegerKernelDef> integer_unary_kernels() {
+  static const std::vector<IntegerKernelDef> kKernels = [] {
+    std::vector<IntegerKernelDef> all{
+        {.op = Op::kClamp, .kernel = clamp_codes},
+        {.op = Op::kLeakyRelu, .kernel = leaky_relu_codes, .in_tosa = false, .refusal = refuse_leaky_relu_codes},
+    };
+    for (const EvaluatorRow& row : kEvaluators) {
+      all.push_back({.op = row.op, .kernel = by_table, .in_tosa = false, .refusal = row.refusal});
+    }
+    return all;
+  }();
+  return kKernels;
+}
+
+}  // namespace isthmus

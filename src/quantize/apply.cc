@@ -1,0 +1,331 @@
+// Walks the float graph and writes the quantized one beside it.
+#include "quantize/apply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "exec/tensor.h"
+#include "ops/table.h"
+#include "quantize/groups.h"
+#include "quantize/ratios.h"
+#include "quantize/weights.h"
+
+namespace isthmus {
+namespace {
+
+struct Codes {
+  double min, max;
+};
+Codes codes_of(DType storage) {
+  switch (storage) {
+    case DType::kI16:
+      return {-32768, 32767};
+    case DType::kU8:
+      return {0, 255};
+    default:
+      return {-128, 127};
+  }
+}
+
+class Applier {
+ public:
+  Applier(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend, const Statistics* statistics,
+          const QuantConfig& config)
+      : graph_(graph), plan_(plan), backend_(backend), statistics_(statistics), config_(config) {}
+
+  Expected<Quantized> run() {
+    Diagnostics ignored;
+    settings_ = settings_of(graph_, config_, ignored);
+    in_float_.resize(graph_.values().size());
+    out_.exprs() = graph_.exprs();
+    for (const ValueId input : graph_.inputs()) add_input(input);
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (plan_.precision[n] == Precision::kCodes) {
+        TRY(add_codes_node(NodeId{n}));
+      } else {
+        TRY(add_float_node(graph_.nodes()[n]));
+      }
+    }
+    add_outputs();
+    source_.resize(out_.values().size());
+    return Quantized{std::move(out_), std::move(source_)};
+  }
+
+ private:
+  using Place = std::pair<ValueId, std::uint32_t>;  // a value in the parameters of a group
+
+  std::uint32_t group_of(ValueId id) const { return *plan_.group_of[id.index]; }
+  TensorType type_in(ValueId id, std::uint32_t group) const {
+    return {plan_.groups[group].storage, graph_.type(id).shape, plan_.groups[group].quant};
+  }
+  void remember(ValueId made, ValueId stands_for) {
+    if (source_.size() <= made.index) source_.resize(made.index + 1);
+    source_[made.index] = stands_for;
+  }
+  ValueId emit(Op op, Attrs attrs, ValueId input, std::string_view stem, TensorType type, ValueId stands_for) {
+    const Node* maker = out_.producer(input);
+    Origin origin = maker == nullptr ? Origin{} : maker->origin;
+    const NodeId node =
+        out_.add_node(op, std::move(attrs), {input}, {{out_.unused_name(stem), std::move(type)}}, std::move(origin));
+    remember(out_[node].outputs[0], stands_for);
+    return out_[node].outputs[0];
+  }
+
+  // 8-bit codes without sign are those with it, moved by half of their number.
+  static Quant unsigned_quant(Quant quant) {
+    quant.zero_point += 128;
+    return quant;
+  }
+
+  void add_input(ValueId id) {
+    const Value& value = graph_[id];
+    const bool in_codes = is_made_in_codes(graph_, plan_.precision, config_, id);
+    if (!in_codes) {
+      in_float_[id.index] = out_.add_input(value.name, value.type);
+      remember(*in_float_[id.index], id);
+      return;
+    }
+    const std::uint32_t group = group_of(id);
+    TensorType type = type_in(id, group);
+    if (config_.inputs == BorderType::kInt8) {
+      in_codes_[{id, group}] = out_.add_input(value.name, std::move(type));
+      remember(in_codes_[{id, group}], id);
+      return;
+    }
+    TensorType border{DType::kU8, value.type.shape, unsigned_quant(plan_.groups[group].quant)};
+    const ValueId input = out_.add_input(value.name, std::move(border));
+    remember(input, id);
+    in_codes_[{id, group}] = emit(Op::kRescale, NoAttrs{}, input, value.name + ".codes", std::move(type), id);
+  }
+
+  ValueId as_float(ValueId id) {
+    std::optional<ValueId>& known = in_float_[id.index];
+    if (known) return *known;
+    if (const Constant* constant = graph_.constant(id)) {
+      known = out_.add_constant(graph_[id].name, graph_.type(id), *constant);
+    } else {
+      known = emit(Op::kDequantize, DequantizeAttrs{}, in_codes_.at({id, group_of(id)}), graph_[id].name + ".float",
+                   graph_.type(id), id);
+    }
+    return *known;
+  }
+
+  ValueId as_codes(ValueId id, std::uint32_t group) {
+    const auto found = in_codes_.find({id, group});
+    if (found != in_codes_.end()) return found->second;
+    TensorType type = type_in(id, group);
+    ValueId made{};
+    if (in_float_[id.index]) {
+      QuantizeAttrs attrs;
+      attrs.dtype = type.dtype;
+      attrs.min = static_cast<std::int64_t>(codes_of(type.dtype).min);
+      attrs.max = static_cast<std::int64_t>(codes_of(type.dtype).max);
+      made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".codes", std::move(type), id);
+    } else {
+      made = rescaled(id, in_codes_.at({id, group_of(id)}), std::move(type));
+    }
+    return in_codes_[{id, group}] = made;
+  }
+
+  // In several steps where the device has none that is large enough.
+  ValueId rescaled(ValueId id, ValueId from, const TensorType& to) {
+    const auto limits = limits_of(backend_.integers, Op::kRescale);
+    while (!limits.empty()) {
+      const auto scale = static_cast<double>(out_.type(from).quant->scale());
+      const double ratio = scale / static_cast<double>(to.quant->scale());
+      const RatioLimit& limit = *limits[0];
+      if (ratio >= limit.min && ratio <= limit.max) break;
+      TensorType step = to;
+      step.quant->scales[0] = static_cast<float>(ratio < limit.min ? scale / limit.min : scale / limit.max);
+      from = emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", std::move(step), id);
+    }
+    return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);
+  }
+
+  Expected<void> add_float_node(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(as_float(input));
+    std::vector<Result> results;
+    for (const ValueId output : node.outputs) {
+      results.push_back({out_.unused_name(graph_[output].name), graph_.type(output)});
+    }
+    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs), std::move(results), node.origin);
+    if (node.in_float) out_.keep_in_float(made);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      in_float_[node.outputs[i].index] = out_[made].outputs[i];
+      remember(out_[made].outputs[i], node.outputs[i]);
+    }
+    return {};
+  }
+
+  // Constant data as codes.
+  Expected<ValueId> constant_codes(ValueId id, const Quant& quant, DType storage) {
+    const Constant& constant = *graph_.constant(id);
+    TensorType type{storage, graph_.type(id).shape, quant};
+    std::string name = out_.unused_name(graph_[id].name + ".codes");
+    if (!plan_.has_ranges) return out_.add_constant(std::move(name), std::move(type), without_data(constant));
+    if (!constant.data) return bad_input(fmt::format("constant %{} has no data", graph_[id].name));
+    const Tensor data = Tensor::from(*constant.data);
+    const std::span<const float> numbers = data.data<float>();
+    const Codes codes = codes_of(storage);
+    const auto scale = static_cast<double>(quant.scale());
+    Tensor result(storage, constant.data->sizes);
+    const auto convert = [&]<class Code>(Code) {
+      const auto out = result.mutable_data<Code>();
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double code = std::nearbyint(static_cast<double>(numbers[i]) / scale) + quant.zero_point;
+        out[i] = static_cast<Code>(std::clamp(std::isnan(code) ? 0.0 : code, codes.min, codes.max));
+      }
+    };
+    if (storage == DType::kI16) {
+      convert(std::int16_t{});
+    } else {
+      convert(std::int8_t{});
+    }
+    return out_.add_constant(std::move(name), std::move(type), Constant{constant.fqn, result.view(), std::nullopt});
+  }
+  static Constant without_data(const Constant& constant) { return {constant.fqn, std::nullopt, 0}; }
+
+  Expected<ValueId> data_input(NodeId id, std::size_t i) {
+    const Node& node = graph_[id];
+    const ValueId value = node.inputs[i];
+    const std::uint32_t result_group = group_of(node.outputs[0]);
+    const bool is_tied = must_share(backend_.integers, node.op);
+    if (graph_.constant(value) != nullptr) {
+      if (is_tied) return constant_codes(value, plan_.groups[result_group].quant, plan_.groups[result_group].storage);
+      return constant_codes(value, plan_.constants.at({id, i}), settings_[id.index].storage);
+    }
+    if (graph_.type(value).dtype != DType::kF32) return as_float(value);
+    return as_codes(value, is_tied ? result_group : group_of(value));
+  }
+
+  // A clamp whose bounds lie at or beyond the ends of the codes does nothing.
+  bool is_dropped(const Node& node) const {
+    const auto* clamp = std::get_if<ClampAttrs>(&node.attrs);
+    if (clamp == nullptr || !plan_.has_ranges) return false;
+    const std::uint32_t group = group_of(node.outputs[0]);
+    const ValueId input = node.inputs[0];
+    if (graph_.constant(input) != nullptr || in_float_[input.index] || group_of(input) != group) return false;
+    const Quant& quant = plan_.groups[group].quant;
+    const Codes codes = codes_of(plan_.groups[group].storage);
+    const auto code = [&](double bound) {
+      return std::nearbyint(bound / static_cast<double>(quant.scale())) + quant.zero_point;
+    };
+    return code(clamp->min) <= codes.min && code(clamp->max) >= codes.max;
+  }
+
+  Expected<void> add_codes_node(NodeId id) {
+    const Node& node = graph_[id];
+    const ValueId output = node.outputs[0];
+    const std::uint32_t group = group_of(output);
+    if (is_dropped(node)) {
+      in_codes_[{output, group}] = in_codes_.at({node.inputs[0], group});
+      remember(in_codes_[{output, group}], output);
+      return {};
+    }
+    std::vector<ValueId> inputs;
+    const auto& roles = def(node.op).roles;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Role role = roles[std::min(i, roles.size() - 1)];
+      if (role == Role::kWeight) {
+        TRY(add_layer(id, inputs));
+        break;
+      }
+      inputs.push_back(role == Role::kData ? TRY(data_input(id, i)) : as_float(node.inputs[i]));
+    }
+    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
+                                      {{out_.unused_name(graph_[output].name), type_in(output, group)}}, node.origin);
+    in_codes_[{output, group}] = out_[made].outputs[0];
+    remember(out_[made].outputs[0], output);
+    return {};
+  }
+
+  // Weight and bias, behind the data of the node.
+  Expected<void> add_layer(NodeId id, std::vector<ValueId>& inputs) {
+    const Node& node = graph_[id];
+    const ValueId weight = node.inputs[1];
+    const std::optional<std::int32_t> axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape);
+    const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : weight;
+    const std::string weight_name = out_.unused_name(graph_[weight].name + ".codes");
+    const Constant& weights = *graph_.constant(weight);
+    if (!plan_.has_ranges) {
+      inputs.push_back(out_.add_constant(weight_name, {DType::kI8, graph_.type(weight).shape, Quant{{1.0F}, 0, -1}},
+                                         without_data(weights)));
+      if (node.inputs.size() > 2) {
+        inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".codes"),
+                                           {DType::kI32, graph_.type(bias).shape, Quant{{1.0F}, 0, -1}},
+                                           without_data(*graph_.constant(bias))));
+      }
+      return {};
+    }
+    const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(bias)->data : nullptr;
+    LayerOptions options{settings_[id.index].per_channel && axis.has_value(), config_.mse_weights, std::nullopt};
+    if (config_.bias_correction != BiasCorrection::kOff) options.input_means = means_of(node);
+    const float input_scale = out_.type(inputs[0]).quant->scale();
+    QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis.value_or(1), input_scale, options);
+    const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
+    inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape(layer.weights), layer.weight_quant},
+                                       Constant{weights.fqn, layer.weights, std::nullopt}));
+    const std::string bias_name = offsets != nullptr ? graph_[bias].name : graph_[weight].name + ".bias";
+    inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".codes"),
+                                       {DType::kI32, shape(layer.bias), layer.bias_quant},
+                                       Constant{{}, layer.bias, std::nullopt}));
+    return {};
+  }
+
+  // By channel of the node's input, where calibration has seen them.
+  std::optional<std::vector<double>> means_of(const Node& node) const {
+    const auto found = statistics_->values.find(graph_[node.inputs[0]].name);
+    if (found == statistics_->values.end()) return std::nullopt;
+    const auto rank = static_cast<std::uint32_t>(graph_.type(node.inputs[0]).rank());
+    const std::uint32_t axis = def(node.op).channels == ChannelAxis::kLast ? rank - 1 : 1;
+    const auto channels = found->second.channels.find(axis);
+    if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
+    std::vector<double> means;
+    for (const double sum : channels->second.sum) means.push_back(sum / static_cast<double>(channels->second.count));
+    return means;
+  }
+
+  void add_outputs() {
+    for (const Output& output : graph_.outputs()) {
+      Output made = output;
+      if (const auto* id = std::get_if<ValueId>(&output.value)) made.value = output_value(*id);
+      out_.add_output(std::move(made));
+    }
+  }
+  ValueId output_value(ValueId id) {
+    const bool can_be_codes = graph_.type(id).dtype == DType::kF32 && plan_.group_of[id.index].has_value();
+    if (config_.outputs == BorderType::kFloat || !can_be_codes) return as_float(id);
+    const std::uint32_t group = group_of(id);
+    const ValueId codes = as_codes(id, group);
+    if (config_.outputs == BorderType::kInt8) return codes;
+    return emit(Op::kRescale, NoAttrs{}, codes, graph_[id].name + ".border",
+                {DType::kU8, graph_.type(id).shape, unsigned_quant(plan_.groups[group].quant)}, id);
+  }
+
+  const Graph& graph_;
+  const QuantPlan& plan_;
+  const BackendDesc& backend_;
+  const Statistics* statistics_;
+  const QuantConfig& config_;
+  std::vector<NodeSettings> settings_;
+  Graph out_;
+  std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
+  std::map<Place, ValueId> in_codes_;
+  std::vector<std::optional<ValueId>> source_;
+};
+
+}  // namespace
+
+Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+                          const Statistics* statistics, const QuantConfig& config) {
+  return Applier(graph, plan, backend, statistics, config).run();
+}
+
+}  // namespace isthmus

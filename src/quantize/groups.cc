@@ -1,0 +1,291 @@
+// Union-find over values, the dearest ties first.
+#include "quantize/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "base/union_find.h"
+
+namespace isthmus {
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+double width(Range range) { return range.max - range.min; }
+Range hull(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+std::uint64_t elements_of(const Graph& graph, ValueId id) {
+  std::uint64_t count = 1;
+  for (const Dim dim : graph.type(id).shape) {
+    const std::int64_t size = dim.is_fixed() ? dim.value() : graph.exprs().bounds(dim).min.value_or(1);
+    count *= static_cast<std::uint64_t>(std::clamp<std::int64_t>(size, 1, 1 << 20));
+    count = std::min(count, std::uint64_t{1} << 40);
+  }
+  return count;
+}
+
+struct Edge {
+  Tie tie;
+  ValueId input, result;
+  std::uint64_t bytes = 0;
+  double ratio = 0;  // log2 of the wider own range over the narrower
+  bool is_fused = false;
+};
+
+// What a group must know to say whether it may grow.
+struct State {
+  Range range;                           // of all members that count
+  double narrowest_reader = kUnlimited;  // least own range of members that somebody outside reads
+  ValueId narrowest{};
+  const Pin* pin = nullptr;
+  DType storage = DType::kI8;
+};
+
+class Solver {
+ public:
+  Solver(const GroupingInput& input, Ranges& ranges)
+      : in_(input),
+        graph_(input.graph),
+        ranges_(ranges),
+        in_codes_(values_in_codes(graph_, input.precision, input.config)) {}
+
+  Expected<Grouping> run() {
+    TRY(find_edges());
+    TRY(find_readers());
+    // A value that is rescaled is read by that rescale, from outside of the group that it is rescaled to.
+    bool has_changed = true;
+    for (int round = 0; has_changed && round < kMostRounds; ++round) {
+      join_all();
+      has_changed = false;
+      for (const auto& [edge, cause, bits, because] : cuts_) {
+        const std::uint32_t value = edges_[edge].input.index;
+        if (!is_read_outside_[value] && !is_made_in_float(edges_[edge].input)) {
+          is_read_outside_[value] = true;
+          has_changed = true;
+        }
+      }
+    }
+    return result();
+  }
+
+ private:
+  static constexpr int kMostRounds = 16;
+  struct Refused {
+    std::size_t edge;
+    CutCause cause;
+    double bits;
+    std::string because;
+  };
+
+  bool is_made_in_float(ValueId id) const { return !is_made_in_codes(graph_, in_.precision, in_.config, id); }
+  // The value before a fused clamp is never seen, so its numbers do not count.
+  bool counts(ValueId id) const { return !is_hidden_[id.index]; }
+
+  Expected<void> find_edges() {
+    is_hidden_.resize(graph_.values().size(), false);
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (in_.precision[n] != Precision::kCodes) continue;
+      if (!must_share(in_.backend.integers, node.op)) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const ValueId value = node.inputs[i];
+        if (!is_data_input(node.op, i)) continue;
+        if (graph_.constant(value) != nullptr) {
+          constant_ties_.push_back({NodeId{n}, i});
+          continue;
+        }
+        Edge edge{{NodeId{n}, i}, value, node.outputs[0], elements_of(graph_, value), 0, in_.is_fused[n]};
+        if (edge.is_fused && !is_made_in_float(value)) {
+          is_hidden_[value.index] = true;
+        } else {
+          edge.is_fused = false;
+          const double a = width(TRY(ranges_.own(value)));
+          const double b = width(TRY(ranges_.own(edge.result)));
+          edge.ratio = a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0;
+        }
+        edges_.push_back(edge);
+      }
+    }
+    order_.resize(edges_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::sort(order_, [&](std::size_t a, std::size_t b) { return key(edges_[a]) < key(edges_[b]); });
+    return {};
+  }
+
+  using Key = std::tuple<bool, std::uint64_t, double, std::string_view, std::string_view>;
+  Key key(const Edge& edge) const {
+    return {!edge.is_fused, std::numeric_limits<std::uint64_t>::max() - edge.bytes, edge.ratio,
+            graph_[edge.result].name, graph_[edge.input].name};
+  }
+
+  Expected<void> find_readers() {
+    is_read_outside_.resize(graph_.values().size(), false);
+    std::vector<std::size_t> inside(graph_.values().size(), 0);
+    std::vector<std::size_t> all(graph_.values().size(), 0);
+    for (const Edge& edge : edges_) ++inside[edge.input.index];
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      for (const ValueId input : graph_.nodes()[n].inputs) {
+        // Who reads the float of a value that is made in float loses nothing.
+        if (in_.precision[n] == Precision::kFloat && is_made_in_float(input)) continue;
+        ++all[input.index];
+      }
+    }
+    for (const Output& output : graph_.outputs()) {
+      const auto* id = std::get_if<ValueId>(&output.value);
+      if (id != nullptr && !is_made_in_float(*id)) ++all[id->index];
+    }
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      is_read_outside_[i] = in_codes_[i] && all[i] > inside[i];
+      if (in_codes_[i] && counts(ValueId{i})) TRY(ranges_.own(ValueId{i}));
+    }
+    return {};
+  }
+
+  State alone(ValueId id) {
+    State state;
+    state.storage = in_.storage[id.index];
+    if (const auto pin = in_.pins.find(id); pin != in_.pins.end()) state.pin = &pin->second;
+    if (!counts(id)) return state;
+    state.range = *ranges_.own(id);
+    if (is_read_outside_[id.index] && width(state.range) > 0) {
+      state.narrowest_reader = width(state.range);
+      state.narrowest = id;
+    }
+    return state;
+  }
+
+  static State joined(const State& a, const State& b) {
+    const State& narrow = a.narrowest_reader <= b.narrowest_reader ? a : b;
+    return {hull(a.range, b.range), narrow.narrowest_reader, narrow.narrowest, a.pin != nullptr ? a.pin : b.pin,
+            a.storage};
+  }
+
+  void join_all() {
+    groups_ = UnionFind(graph_.values().size());
+    states_.clear();
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      states_.push_back(in_codes_[i] ? alone(ValueId{i}) : State{});
+    }
+    // What a constant brings is there whatever happens to the other ties of its node.
+    for (const Tie& tie : constant_ties_) {
+      const Node& node = graph_[tie.node];
+      State& state = states_[node.outputs[0].index];
+      state.range = hull(state.range, *ranges_.own(node.inputs[tie.input]));
+    }
+    cuts_.clear();
+    for (const std::size_t i : order_) join(i);
+  }
+
+  void join(std::size_t index) {
+    const Edge& edge = edges_[index];
+    const std::uint32_t a = groups_.find(edge.input.index);
+    const std::uint32_t b = groups_.find(edge.result.index);
+    if (a == b) return;
+    const State both = joined(states_[a], states_[b]);
+    const bool pins_differ =
+        states_[a].pin != nullptr && states_[b].pin != nullptr && !(*states_[a].pin == *states_[b].pin);
+    const double bits = std::log2(width(both.range) / both.narrowest_reader);
+    if (states_[a].storage != states_[b].storage) {
+      cuts_.push_back({index, CutCause::kStorage, 0, "its two sides have codes of different width"});
+    } else if (pins_differ) {
+      cuts_.push_back({index, CutCause::kPins, 0, "its two sides are given different parameters"});
+    } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
+               bits >= in_.config.cut_bits) {
+      cuts_.push_back({index, CutCause::kPrecision, bits,
+                       fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
+                                   graph_[both.narrowest].name, both.narrowest_reader, bits, width(both.range))});
+    } else {
+      states_[groups_.join(a, b)] = both;
+    }
+  }
+
+  Expected<Grouping> result() {
+    Grouping grouping;
+    grouping.group_of.resize(graph_.values().size());
+    std::map<std::uint32_t, std::uint32_t> group_of_root;
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      if (!in_codes_[i]) continue;
+      const auto [found, is_new] =
+          group_of_root.try_emplace(groups_.find(i), static_cast<std::uint32_t>(grouping.groups.size()));
+      if (is_new) {
+        grouping.groups.emplace_back();
+        grouping.groups.back().storage = in_.storage[i];
+      }
+      grouping.group_of[i] = found->second;
+      const Range own = counts(ValueId{i}) ? TRY(ranges_.own(ValueId{i})) : Range{};
+      grouping.groups[found->second].members.push_back({ValueId{i}, own, 0});
+    }
+    std::vector<bool> is_cut(edges_.size(), false);
+    for (const Refused& refused : cuts_) {
+      const Edge& edge = edges_[refused.edge];
+      is_cut[refused.edge] = true;
+      grouping.cuts.push_back({edge.tie, refused.cause, refused.bits, edge.bytes, refused.because});
+    }
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+      if (!is_cut[i]) grouping.groups[*grouping.group_of[edges_[i].result.index]].ties.push_back(edges_[i].tie);
+    }
+    for (const Tie& tie : constant_ties_) {
+      Group& group = grouping.groups[*grouping.group_of[graph_[tie.node].outputs[0].index]];
+      const ValueId constant = graph_[tie.node].inputs[tie.input];
+      group.ties.push_back(tie);
+      group.members.push_back({constant, TRY(ranges_.own(constant)), 0});
+    }
+    for (Group& group : grouping.groups) std::ranges::sort(group.ties);
+    std::ranges::sort(grouping.cuts, {}, &Cut::tie);
+    return grouping;
+  }
+
+  const GroupingInput& in_;
+  const Graph& graph_;
+  Ranges& ranges_;
+  std::vector<bool> in_codes_;  // by value
+  std::vector<bool> is_hidden_;
+  std::vector<bool> is_read_outside_;
+  std::vector<Edge> edges_;
+  std::vector<Tie> constant_ties_;
+  std::vector<std::size_t> order_;  // of edges_
+  UnionFind groups_{0};
+  std::vector<State> states_;  // by root
+  std::vector<Refused> cuts_;
+};
+
+}  // namespace
+
+bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
+                      ValueId id) {
+  const Value& value = graph[id];
+  if (value.type.dtype != DType::kF32 || value.kind == ValueKind::kConstant) return false;
+  if (value.kind == ValueKind::kInput) return config.inputs != BorderType::kFloat;
+  return precision[value.index] == Precision::kCodes;
+}
+
+std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
+                                  const QuantConfig& config) {
+  std::vector<bool> result(graph.values().size(), false);
+  const auto can_have = [&](ValueId id) {
+    return graph.constant(id) == nullptr && graph.type(id).dtype == DType::kF32;
+  };
+  for (std::uint32_t i = 0; i < result.size(); ++i) result[i] = is_made_in_codes(graph, precision, config, ValueId{i});
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (precision[n] != Precision::kCodes) continue;
+    const Node& node = graph.nodes()[n];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_data_input(node.op, i) && can_have(node.inputs[i])) result[node.inputs[i].index] = true;
+    }
+  }
+  if (config.outputs == BorderType::kFloat) return result;
+  for (const Output& output : graph.outputs()) {
+    const auto* id = std::get_if<ValueId>(&output.value);
+    if (id != nullptr && can_have(*id)) result[id->index] = true;
+  }
+  return result;
+}
+
+Expected<Grouping> group_values(const GroupingInput& input, Ranges& ranges) { return Solver(input, ranges).run(); }
+
+}  // namespace isthmus

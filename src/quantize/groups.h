@@ -1,0 +1,52 @@
+// Ties between values, and the groups that are left when some of them are cut.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "backends/backend.h"
+#include "quantize/plan.h"
+#include "quantize/ranges.h"
+
+namespace isthmus {
+
+// Parameters that nobody may change.
+struct Pin {
+  Quant quant;
+  DType storage = DType::kI8;
+  bool operator==(const Pin&) const = default;
+};
+using Pins = std::map<ValueId, Pin>;
+
+struct GroupingInput {
+  const Graph& graph;
+  const BackendDesc& backend;
+  const std::vector<Precision>& precision;  // by node
+  const std::vector<bool>& is_fused;        // by node: this clamp is part of the node before it
+  const std::vector<DType>& storage;        // by value
+  const Pins& pins;
+  const QuantConfig& config;
+};
+
+// Whether a value has codes: some node in codes makes or reads it, or it crosses the model's border as codes. Constants
+// have them where they are read, each reader its own.
+std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
+                                  const QuantConfig& config);
+// Whether a value comes into being as codes, so that whoever wants it otherwise must convert it.
+bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
+                      ValueId id);
+
+struct Grouping {
+  std::vector<std::optional<std::uint32_t>> group_of;  // by value, of `groups`
+  std::vector<Group> groups;                           // members, own ranges and ties; no parameters yet
+  std::vector<Cut> cuts;
+};
+
+// Joins the two sides of ties, those whose rescale would be the dearest first, wherever no reader that stands outside
+// of the group would lose too much; a tie that cannot be kept is cut. Joining only ever adds to what a reader loses, so
+// a tie that was cut could not be kept afterwards either: no cut can be taken back alone. The order of ties depends on
+// bytes, ranges and names, never on the order of nodes or inputs.
+Expected<Grouping> group_values(const GroupingInput& input, Ranges& ranges);
+
+}  // namespace isthmus

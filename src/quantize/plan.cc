@@ -1,0 +1,168 @@
+// The stages of planning, and parameters from ranges.
+#include "quantize/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ir/literals.h"
+#include "ops/table.h"
+#include "quantize/groups.h"
+#include "quantize/precision.h"
+#include "quantize/ratios.h"
+
+namespace isthmus {
+namespace {
+
+// Far above denormal numbers even after a product of two scales.
+constexpr double kLeastScale = 0x1p-60;
+
+// A join that leaves one of its inputs with so many bits less than it could have is worth a warning.
+constexpr double kJoinWarningBits = 3;
+
+std::vector<DType> storage_of_values(const Graph& graph, const std::vector<NodeSettings>& settings,
+                                     const QuantConfig& config) {
+  std::vector<DType> storage(graph.values().size(), config.storage);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    for (const ValueId output : graph.nodes()[n].outputs) storage[output.index] = settings[n].storage;
+  }
+  return storage;
+}
+
+// Whether the node's result holds numbers that none of its inputs has.
+bool adds_numbers(const Node& node) {
+  const auto* pad = std::get_if<PadAttrs>(&node.attrs);
+  return pad != nullptr && pad->mode == PadMode::kConstant && pad->value != 0;
+}
+
+// The members whose numbers make the range. What moves or joins the numbers of other members adds nothing, and what
+// stands before a fused clamp is never seen.
+std::vector<ValueId> counting_members(const Graph& graph, const Group& group, const std::vector<bool>& is_fused) {
+  std::map<NodeId, std::size_t> ties;
+  std::set<ValueId> left_out;
+  for (const Tie& tie : group.ties) {
+    if (is_fused[tie.node.index]) {
+      left_out.insert(graph[tie.node].inputs[tie.input]);
+    } else {
+      ++ties[tie.node];
+    }
+  }
+  for (const auto& [id, count] : ties) {
+    const Node& node = graph[id];
+    std::size_t data_inputs = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) data_inputs += is_data_input(node.op, i) ? 1 : 0;
+    if (count == data_inputs && !adds_numbers(node)) left_out.insert(node.outputs[0]);
+  }
+  std::vector<ValueId> result;
+  for (const Member& member : group.members) {
+    if (!left_out.contains(member.value)) result.push_back(member.value);
+  }
+  return result;
+}
+
+// Constant data get parameters of their own wherever their reader does not tie them to its result.
+Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend,
+                                const std::vector<NodeSettings>& settings, Ranges& ranges, QuantPlan& plan) {
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (plan.precision[n] != Precision::kCodes || must_share(backend.integers, node.op)) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
+      plan.constants[{NodeId{n}, i}] =
+          plan.has_ranges ? parameters_of(TRY(ranges.own(input)), settings[n].storage) : Quant{{1.0F}, 0, -1};
+    }
+  }
+  return {};
+}
+
+void count_losses(Group& group) {
+  const double whole = group.range.max - group.range.min;
+  for (Member& member : group.members) {
+    const double own = member.own.max - member.own.min;
+    member.bits_lost = own > 0 && whole > own ? std::log2(whole / own) : 0;
+  }
+}
+
+void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Diagnostics& diagnostics) {
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (plan.precision[n] != Precision::kCodes || def(node.op).flow != QFlow::kJoinsInputs) continue;
+    const Value* narrow = nullptr;
+    const Value* wide = nullptr;
+    double least = 0;
+    double most = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_data_input(node.op, i)) continue;
+      const auto range = ranges.own(node.inputs[i]);
+      if (!range || !(range->max > range->min)) continue;
+      const double own = range->max - range->min;
+      if (narrow == nullptr || own < least) std::tie(narrow, least) = std::pair(&graph[node.inputs[i]], own);
+      if (wide == nullptr || own > most) std::tie(wide, most) = std::pair(&graph[node.inputs[i]], own);
+    }
+    if (narrow == nullptr || std::log2(most / least) < kJoinWarningBits) continue;
+    diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
+                     fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
+                                 "{:.4g}); scale one of them in the model, or return them apart",
+                                 name_of(node.op), graph[node.outputs[0]].name,
+                                 node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")", narrow->name, least,
+                                 std::log2(most / least), wide->name, most));
+  }
+}
+
+}  // namespace
+
+Quant parameters_of(Range range, DType storage) {
+  const double min = std::min(range.min, 0.0);
+  const double max = std::max(range.max, 0.0);
+  Quant quant;
+  if (storage == DType::kI16) {
+    quant.scales = {static_cast<float>(std::max(std::max(-min, max) / 32767, kLeastScale))};
+    return quant;
+  }
+  const double scale = max > min ? std::max((max - min) / 255, kLeastScale) : 1;
+  quant.scales = {static_cast<float>(scale)};
+  const double zero_point = std::round(-128 - min / static_cast<double>(quant.scales[0]));
+  quant.zero_point = static_cast<std::int32_t>(std::clamp(zero_point, -128.0, 127.0));
+  return quant;
+}
+
+Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
+                         const QuantConfig& config, Diagnostics& diagnostics) {
+  const std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
+  Ranges ranges(graph, statistics, settings);
+  const std::vector<bool> is_fused = fused_clamps(graph, backend);
+  Precisions precisions = choose_precisions(graph, backend, settings, config);
+  const std::vector<DType> storage = storage_of_values(graph, settings, config);
+  const Pins pins;
+  Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));
+
+  QuantPlan plan;
+  plan.precision = std::move(precisions.of_node);
+  plan.reasons = std::move(precisions.reasons);
+  plan.group_of = std::move(grouping.group_of);
+  plan.groups = std::move(grouping.groups);
+  plan.cuts = std::move(grouping.cuts);
+  plan.has_ranges = ranges.is_known();
+  for (Group& group : plan.groups) {
+    if (!plan.has_ranges) {
+      group.quant = {{1.0F}, 0, -1};
+      continue;
+    }
+    group.range = TRY(ranges.shared(counting_members(graph, group, is_fused)));
+    group.quant = parameters_of(group.range, group.storage);
+    count_losses(group);
+  }
+  TRY(choose_constants(graph, backend, settings, ranges, plan));
+  if (plan.has_ranges) {
+    TRY(keep_ratios(graph, backend, plan));
+    warn_of_joins(graph, plan, ranges, diagnostics);
+  }
+  return plan;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,194 @@
+// A cheapest cut between what must be in codes and what must be in float.
+#include "quantize/precision.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/table.h"
+#include "quantize/flow.h"
+
+namespace isthmus {
+namespace {
+
+bool has_weights(Op op) {
+  const auto& roles = def(op).roles;
+  return std::ranges::find(roles, Role::kWeight) != roles.end();
+}
+
+// Bytes of the value as floats, a symbolic size as its example or its smallest.
+std::uint64_t bytes_of(const Graph& graph, ValueId id) {
+  std::uint64_t bytes = size_of(graph.type(id).dtype);
+  for (const Dim dim : graph.type(id).shape) {
+    std::int64_t size = 1;
+    if (dim.is_fixed()) {
+      size = dim.value();
+    } else if (const auto min = graph.exprs().bounds(dim).min) {
+      size = *min;
+    }
+    bytes *= static_cast<std::uint64_t>(std::clamp<std::int64_t>(size, 1, 1 << 20));
+    bytes = std::min(bytes, std::uint64_t{1} << 40);
+  }
+  return bytes;
+}
+
+// Elements, a symbolic size as its smallest.
+double elements_of(const Graph& graph, ValueId id) {
+  return static_cast<double>(bytes_of(graph, id)) / static_cast<double>(size_of(graph.type(id).dtype));
+}
+
+// By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
+// that it depends on.
+std::vector<bool> front_layers(const Graph& graph, double share) {
+  constexpr double kMostWeights = 0.01;  // of all
+  std::vector<double> products(graph.nodes().size(), 0);
+  std::vector<double> weights(graph.nodes().size(), 0);
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (node.op == Op::kForeign || !has_weights(node.op)) continue;
+    const double outputs = graph.type(node.inputs[1]).shape.empty() ? 1 : elements_of(graph, node.inputs[1]);
+    const Dim channels = graph.type(node.inputs[1]).rank() > 0 ? graph.type(node.inputs[1]).shape[0] : Dim(1);
+    weights[i] = outputs;
+    products[i] = elements_of(graph, node.outputs[0]) * outputs /
+                  (channels.is_fixed() ? static_cast<double>(std::max<std::int64_t>(channels.value(), 1)) : 1);
+  }
+  const double most_products = share * std::accumulate(products.begin(), products.end(), 0.0);
+  const double most_weights = kMostWeights * std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<bool> result(graph.nodes().size(), false);
+  std::vector<bool> is_behind(graph.values().size(), false);  // depends on a layer that is not in front
+  double used_products = 0;
+  double used_weights = 0;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    bool behind = false;
+    for (const ValueId input : node.inputs) behind = behind || is_behind[input.index];
+    if (products[i] > 0 && !behind) {
+      result[i] = used_products + products[i] <= most_products && used_weights + weights[i] <= most_weights;
+      behind = !result[i];
+      if (result[i]) {
+        used_products += products[i];
+        used_weights += weights[i];
+      }
+    }
+    for (const ValueId output : node.outputs) is_behind[output.index] = behind;
+  }
+  return result;
+}
+
+// Values cost what converting them costs, in either direction once however many readers there are.
+class PrecisionNetwork {
+ public:
+  PrecisionNetwork(const Graph& graph, const QuantConfig& config)
+      : graph_(graph), config_(config), network_(2 + graph.nodes().size()) {}
+
+  static std::size_t place(std::size_t node) { return node + 2; }
+  void pin(std::size_t node, Precision precision) {
+    if (precision == Precision::kCodes) {
+      network_.add_pipe(FlowNetwork::kSource, place(node), FlowNetwork::kUnlimited);
+    } else {
+      network_.add_pipe(place(node), FlowNetwork::kSink, FlowNetwork::kUnlimited);
+    }
+  }
+  void tie(std::size_t a, std::size_t b) {
+    network_.add_pipe(place(a), place(b), FlowNetwork::kUnlimited);
+    network_.add_pipe(place(b), place(a), FlowNetwork::kUnlimited);
+  }
+  void prefer_codes(std::size_t node) {
+    network_.add_pipe(FlowNetwork::kSource, place(node), bytes_of(graph_, graph_.nodes()[node].outputs[0]));
+  }
+
+  std::vector<bool> solve() {
+    std::vector<std::vector<std::size_t>> readers(graph_.values().size());
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      for (const ValueId input : graph_.nodes()[i].inputs) readers[input.index].push_back(place(i));
+    }
+    const std::size_t outside = config_.outputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
+    for (const Output& output : graph_.outputs()) {
+      if (const auto* id = std::get_if<ValueId>(&output.value)) readers[id->index].push_back(outside);
+    }
+    for (std::uint32_t i = 0; i < readers.size(); ++i) {
+      const Value& value = graph_.values()[i];
+      if (readers[i].empty() || value.kind == ValueKind::kConstant || value.type.dtype != DType::kF32) continue;
+      std::size_t maker = config_.inputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
+      if (value.kind == ValueKind::kResult) maker = place(value.index);
+      add_value(maker, readers[i], kWeight * bytes_of(graph_, ValueId{i}));
+    }
+    return network_.source_side();
+  }
+
+ private:
+  // Conversions weigh more than anything that only breaks ties.
+  static constexpr std::uint64_t kWeight = 1024;
+
+  void add_value(std::size_t maker, const std::vector<std::size_t>& readers, std::uint64_t cost) {
+    const std::size_t dequantized = network_.add_place();
+    const std::size_t quantized = network_.add_place();
+    network_.add_pipe(maker, dequantized, cost);
+    network_.add_pipe(quantized, maker, cost);
+    for (const std::size_t reader : readers) {
+      network_.add_pipe(dequantized, reader, FlowNetwork::kUnlimited);
+      network_.add_pipe(reader, quantized, FlowNetwork::kUnlimited);
+    }
+  }
+
+  const Graph& graph_;
+  const QuantConfig& config_;
+  FlowNetwork network_;
+};
+
+}  // namespace
+
+std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
+  std::vector<std::size_t> readers(graph.values().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId input : node.inputs) ++readers[input.index];
+  }
+  for (const Output& output : graph.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
+  }
+  std::vector<bool> result(graph.nodes().size(), false);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (!std::holds_alternative<ClampAttrs>(node.attrs) || readers[node.inputs[0].index] != 1) continue;
+    const Node* maker = graph.producer(node.inputs[0]);
+    result[i] = maker != nullptr && backend.integers.takes_bounds(*maker);
+  }
+  return result;
+}
+
+Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
+                             const QuantConfig& config) {
+  const std::size_t count = graph.nodes().size();
+  Precisions result{std::vector<Precision>(count, Precision::kFloat), std::vector<std::optional<Reason>>(count)};
+  PrecisionNetwork network(graph, config);
+  const std::vector<bool> is_fused = fused_clamps(graph, backend);
+  const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat;
+  const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node& node = graph.nodes()[i];
+    const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
+    if (is_real) result.reasons[i] = backend.integers.refusal(graph, node, settings[i].storage);
+    const bool can = is_real && !result.reasons[i] && !node.in_float && !settings[i].in_float && !is_front[i];
+    if (!backend.integers.has_float) {
+      if (can) result.of_node[i] = Precision::kCodes;
+      continue;
+    }
+    if (!can) {
+      network.pin(i, Precision::kFloat);
+    } else if (has_weights(node.op)) {
+      network.pin(i, Precision::kCodes);
+    } else if (is_fused[i] && !graph.producer(node.inputs[0])->in_float &&
+               !settings[graph[node.inputs[0]].index].in_float) {
+      network.tie(i, graph[node.inputs[0]].index);
+    } else if (def(node.op).flow == QFlow::kMovesData) {
+      network.prefer_codes(i);
+    }
+  }
+  if (!backend.integers.has_float) return result;
+  const std::vector<bool> in_codes = network.solve();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (in_codes[PrecisionNetwork::place(i)]) result.of_node[i] = Precision::kCodes;
+  }
+  return result;
+}
+
+}  // namespace isthmus

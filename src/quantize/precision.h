@@ -1,0 +1,27 @@
+// Which nodes compute with codes and which in float.
+#pragma once
+
+#include <vector>
+
+#include "backends/backend.h"
+#include "quantize/config.h"
+#include "quantize/plan.h"
+
+namespace isthmus {
+
+// By node: a clamp that alone reads the result of a node which can have it as its bounds. The value between them is
+// never seen by anybody.
+std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend);
+
+struct Precisions {
+  std::vector<Precision> of_node;
+  std::vector<std::optional<Reason>> reasons;  // by node: why the device has no codes for it
+};
+
+// What has weights computes with codes where the device can; steps of composites and what the user or the device wants
+// in float do not. All others take the precision that makes the fewest bytes change theirs; where both make as many,
+// movers take codes and what computes takes float. Devices without float compute with codes whatever they can.
+Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
+                             const QuantConfig& config);
+
+}  // namespace isthmus

@@ -1,0 +1,176 @@
+// The comparison with the model: the same nodes with conversions between them, and no bound lost on the way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quantize/prove.h"
+#include "quantize/prove_parts.h"
+
+namespace isthmus {
+namespace proof {
+namespace {
+
+struct BorderRow {
+  BorderType border;
+  DType dtype;
+  bool is_codes;
+  std::string_view name;
+};
+constexpr BorderRow kBorders[] = {
+    {BorderType::kFloat, DType::kF32, false, "f32"},
+    {BorderType::kInt8, DType::kI8, true, "codes of i8"},
+    {BorderType::kUint8, DType::kU8, true, "codes of u8"},
+};
+
+// Nodes of the model that may have no node here: a clamp where codes end at its bounds, conversions that the model had
+// already and whose parameters became types.
+constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize};
+
+class Comparison {
+ public:
+  Comparison(const Quantized& quantized, const BackendDesc& backend, const Graph& model, const QuantConfig& config)
+      : graph_(quantized.graph), source_(quantized.source), rules_(backend.integers), model_(model), config_(config) {}
+
+  Expected<void> whole() const {
+    if (source_.size() != graph_.values().size() || graph_.inputs().size() != model_.inputs().size() ||
+        graph_.outputs().size() != model_.outputs().size()) {
+      return bad_input("the quantized graph is not one of this model");
+    }
+    for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
+      TRY(border("input", graph_.inputs()[i], model_.inputs()[i], config_.inputs));
+    }
+    for (const Node& node : graph_.nodes()) TRY(checked(node));
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const auto* id = std::get_if<ValueId>(&graph_.outputs()[i].value);
+      const auto* of_model = std::get_if<ValueId>(&model_.outputs()[i].value);
+      if ((id == nullptr) != (of_model == nullptr)) return bad_input("the quantized graph is not one of this model");
+      if (id == nullptr) continue;
+      const bool is_result = graph_.outputs()[i].kind == OutputKind::kResult;
+      TRY(border("output", *id, *of_model, is_result ? config_.outputs : BorderType::kFloat));
+      TRY(stands_for(*id, *of_model, [&] { return "output %" + graph_[*id].name; }));
+    }
+    return {};
+  }
+
+ private:
+  static tl::unexpected<Error> broken(std::string_view where, std::string_view demand, std::string_view found) {
+    return bad_input(fmt::format("{}: {}: {}", where, demand, found));
+  }
+
+  // Only floats become codes; whatever else the model takes and gives stays as it is.
+  Expected<void> border(std::string_view side, ValueId id, ValueId of_model, BorderType wanted) const {
+    const TensorType& type = graph_.type(id);
+    const TensorType& before = model_.type(of_model);
+    const BorderRow& row = kBorders[static_cast<std::size_t>(wanted)];
+    const bool becomes_codes = before.dtype == DType::kF32 && row.is_codes;
+    if (type.dtype == (becomes_codes ? row.dtype : before.dtype) && type.quant.has_value() == becomes_codes) return {};
+    return broken(fmt::format("{} %{}", side, graph_[id].name),
+                  fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
+                  described(graph_, id));
+  }
+
+  static bool may_be_gone(const Node& node) { return std::ranges::find(kMayBeGone, node.op) != std::end(kMayBeGone); }
+
+  Expected<void> checked(const Node& node) const {
+    if (is_conversion(node) || node.outputs.size() != 1 || !source_[node.outputs[0].index]) return {};
+    const ValueId to = node.outputs[0];
+    const auto here = [&] { return place(graph_, node); };
+    const Node* before = model_.producer(*source_[to.index]);
+    while (before != nullptr && before->op != node.op && may_be_gone(*before)) {
+      TRY(respects(to, *before, here));
+      before = model_.producer(before->inputs[0]);
+    }
+    if (before == nullptr || before->op != node.op) {
+      return broken(here(), "is no node of the model",
+                    fmt::format("it stands for %{}", model_[*source_[to.index]].name));
+    }
+    TRY(respects(to, *before, here));
+    for (std::size_t i = 0; i < std::min(node.inputs.size(), before->inputs.size()); ++i) {
+      TRY(stands_for(node.inputs[i], before->inputs[i], here));
+    }
+    return is_allowed(node, *before);
+  }
+
+  Expected<void> is_allowed(const Node& node, const Node& before) const {
+    if (!is_codes(graph_, node.outputs[0])) return {};
+    if (before.in_float) return broken(place(graph_, node), "stays in float", described(graph_, node.outputs[0]));
+    if (rules_.refusal == nullptr) return {};
+    const auto reason = rules_.refusal(model_, before, graph_.type(node.outputs[0]).dtype);
+    if (!reason) return {};
+    return broken(place(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
+  }
+
+  // Behind all conversions.
+  ValueId unconverted(ValueId id) const {
+    for (const Node* node = graph_.producer(id); node != nullptr && is_conversion(*node); node = graph_.producer(id)) {
+      id = node->inputs[0];
+    }
+    return id;
+  }
+
+  // Constants are new, and so is what has no source: nothing can be said of them.
+  template <class Place>
+  Expected<void> stands_for(ValueId id, ValueId of_model, Place where) const {
+    const ValueId first = unconverted(id);
+    if (graph_.constant(first) != nullptr || !source_[first.index]) return {};
+    const ValueId source = *source_[first.index];
+    ValueId at = of_model;
+    while (at != source) {
+      const Node* gone = model_.producer(at);
+      if (gone == nullptr || !may_be_gone(*gone)) {
+        const std::string converted = id == first ? "" : fmt::format("%{} of ", graph_[id].name);
+        return broken(where(), "reads another value than in the model",
+                      fmt::format("{}%{} stands for %{}, expected %{}", converted, graph_[first].name,
+                                  model_[source].name, model_[of_model].name));
+      }
+      TRY(respects(id, *gone, where));
+      at = gone->inputs[0];
+    }
+    return {};
+  }
+
+  // No number of the value lies outside the clamp's bounds, save for rounding.
+  template <class Place>
+  Expected<void> respects(ValueId id, const Node& node, Place where) const {
+    const auto* bounds = std::get_if<ClampAttrs>(&node.attrs);
+    if (bounds == nullptr || has_bounds(id, *bounds)) return {};
+    return broken(where(),
+                  fmt::format("{} of the model bounds it to [{}, {}]", place(model_, node), bounds->min, bounds->max),
+                  described(graph_, unconverted(id)));
+  }
+  // By the ends of its codes, by a clamp, or before it was converted.
+  bool has_bounds(ValueId id, const ClampAttrs& bounds) const {
+    while (true) {
+      const TensorType& type = graph_.type(id);
+      if (const CodeType* codes = code_type(type.dtype); codes != nullptr && type.quant) {
+        const bool ends = code_of(bounds.min, *type.quant) <= static_cast<double>(codes->min) &&
+                          code_of(bounds.max, *type.quant) >= static_cast<double>(codes->max);
+        if (ends) return true;
+      }
+      const Node* producer = graph_.producer(id);
+      if (producer == nullptr) return false;
+      if (const auto* clamp = std::get_if<ClampAttrs>(&producer->attrs)) {
+        return clamp->min >= bounds.min && clamp->max <= bounds.max;
+      }
+      if (!is_conversion(*producer)) return false;
+      id = producer->inputs[0];
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<std::optional<ValueId>>& source_;
+  const IntegerRules& rules_;
+  const Graph& model_;
+  const QuantConfig& config_;
+};
+
+}  // namespace
+}  // namespace proof
+
+Expected<void> prove(const Quantized& quantized, const BackendDesc& backend, const Graph& model,
+                     const QuantConfig& config) {
+  TRY(prove(quantized.graph, backend));
+  return proof::Comparison(quantized, backend, model, config).whole();
+}
+
+}  // namespace isthmus

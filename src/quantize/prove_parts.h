@@ -1,0 +1,48 @@
+// What both halves of the proof use: the demands of the device, and the comparison with the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+#include "ir/graph.h"
+
+namespace isthmus::proof {
+
+// A type whose elements can be codes. The wide ones are symmetric: their zero point is 0.
+struct CodeType {
+  DType dtype;
+  std::int64_t min;
+  std::int64_t max;
+  bool is_symmetric;
+};
+// Null where elements of the type are never codes.
+const CodeType* code_type(DType dtype);
+
+inline bool is_codes(const Graph& graph, ValueId id) { return graph.type(id).quant.has_value(); }
+
+// Which sides of a conversion are codes.
+struct ConversionRow {
+  Op op;
+  bool from_codes;
+  bool to_codes;
+  std::string_view demand;
+};
+// Null where the op is none.
+const ConversionRow* conversion(Op op);
+// Quantize, dequantize and rescale whose parameters stand in the types. With parameters of their own they are nodes
+// like others.
+bool is_conversion(const Node& node);
+
+// The code that stands for a real number, before it is brought into the range of its type; may be infinite.
+double code_of(double real, const Quant& quant);
+
+// "cat %tokens (vit.py:41)"
+std::string place(const Graph& graph, const Node& node);
+// "%a has i8 scale 0.05 zp 3", "%b is f32[1,4]"
+std::string described(const Graph& graph, ValueId id);
+
+tl::unexpected<Error> broken(const Graph& graph, const Node& node, std::string_view demand, std::string_view found);
+
+}  // namespace isthmus::proof

@@ -1,0 +1,106 @@
+// Estimators over statistics and constants, and what is known without them.
+#include "quantize/ranges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exec/tensor.h"
+#include "ops/table.h"
+#include "stats/measure.h"
+
+namespace isthmus {
+namespace {
+
+Range with_zero(Range range) { return {std::min(range.min, 0.0), std::max(range.max, 0.0)}; }
+
+int levels_of(DType storage) { return storage == DType::kI16 ? 65535 : 256; }
+
+}  // namespace
+
+Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings)
+    : graph_(graph), statistics_(statistics), settings_(settings), own_(graph.values().size()) {}
+
+RangeOptions Ranges::options_of(ValueId id) const {
+  const Value& value = graph_[id];
+  if (value.kind != ValueKind::kResult) {
+    RangeOptions options;
+    if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
+    return options;
+  }
+  const NodeSettings& settings = settings_[value.index];
+  RangeOptions options = settings.range;
+  options.levels = levels_of(settings.storage);
+  // With so many levels clipping never pays, and the search would only cost time.
+  if (settings.storage == DType::kI16 && options.estimator == Estimator::kMse) options.estimator = Estimator::kMinMax;
+  return options;
+}
+
+Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
+  if (const Constant* constant = graph_.constant(id)) {
+    const auto [found, is_new] = of_constants_.try_emplace(id);
+    if (is_new && constant->data && constant->data->dtype == DType::kF32) {
+      const Tensor data = Tensor::from(*constant->data);
+      ValueStatistics& statistics = found->second;
+      statistics.moments = measure(data.data<float>());
+      if (statistics.moments.count > 0 && statistics.moments.nans + statistics.moments.infinities == 0) {
+        statistics.histogram.add(data.data<float>(), 1, statistics.moments.min, statistics.moments.max);
+      }
+    }
+    return &found->second;
+  }
+  const auto found = statistics_->values.find(graph_[id].name);
+  if (found == statistics_->values.end()) {
+    return bad_input(fmt::format("the statistics say nothing of %{}", graph_[id].name));
+  }
+  return &found->second;
+}
+
+Range Ranges::limited(ValueId id, Range range) const {
+  const Node* maker = graph_.producer(id);
+  if (maker == nullptr) return range;
+  const auto clip = [&](double min, double max) {
+    range = {std::clamp(range.min, min, max), std::clamp(range.max, min, max)};
+  };
+  if (const auto& fixed = def(maker->op).range) {
+    if (!is_known()) range = {fixed->min, fixed->max};
+    clip(fixed->min, fixed->max);
+  }
+  if (const auto* clamp = std::get_if<ClampAttrs>(&maker->attrs); clamp != nullptr && clamp->min <= clamp->max) {
+    clip(clamp->min, clamp->max);
+  }
+  if (const auto& asked = settings_[graph_[id].index].fixed_range) range = *asked;
+  return with_zero(range);
+}
+
+Expected<Range> Ranges::own(ValueId id) {
+  std::optional<Range>& cached = own_[id.index];
+  if (!cached) {
+    Range range;
+    if (is_known()) range = range_of(*TRY(statistics_of(id)), options_of(id));
+    cached = limited(id, range);
+  }
+  return *cached;
+}
+
+Expected<Range> Ranges::shared(std::span<const ValueId> values) {
+  if (values.empty()) return Range{};
+  if (values.size() == 1) return own(values[0]);
+  Range hull;
+  std::vector<const ValueStatistics*> parts;
+  for (const ValueId id : values) {
+    const Range range = TRY(own(id));
+    hull = {std::min(hull.min, range.min), std::max(hull.max, range.max)};
+    if (is_known()) parts.push_back(TRY(statistics_of(id)));
+  }
+  if (!is_known()) return hull;
+  RangeOptions options = options_of(values[0]);
+  for (const ValueId id : values) {
+    // The estimator of whoever computes counts before that of an input or a constant.
+    if (graph_[id].kind == ValueKind::kResult) options = options_of(id);
+  }
+  const Range found = range_of(parts, options);
+  return Range{std::max(found.min, hull.min), std::min(found.max, hull.max)};
+}
+
+}  // namespace isthmus

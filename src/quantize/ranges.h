@@ -1,0 +1,43 @@
+// What each value would be quantized with, if it were alone.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "quantize/config.h"
+#include "stats/range.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+class Ranges {
+ public:
+  // Without statistics nothing is known of any value.
+  Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings);
+
+  bool is_known() const { return statistics_ != nullptr; }
+  // Contains 0; [0, 0] where nothing is known or only zeros were seen. A value of which calibration says nothing is an
+  // error: the statistics belong to another graph.
+  Expected<Range> own(ValueId id);
+  // One range for several values, each of which counts as much as any other. What only moves the numbers of another
+  // value of the list should not be in it.
+  Expected<Range> shared(std::span<const ValueId> values);
+
+ private:
+  // Of a constant: of its data.
+  Expected<const ValueStatistics*> statistics_of(ValueId id);
+  // What the op, the user or a clamp say of the range.
+  Range limited(ValueId id, Range range) const;
+  RangeOptions options_of(ValueId id) const;
+
+  const Graph& graph_;
+  const Statistics* statistics_;
+  const std::vector<NodeSettings>& settings_;
+  std::map<ValueId, ValueStatistics> of_constants_;
+  std::vector<std::optional<Range>> own_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,152 @@
+// A sweep over the nodes until nothing changes.
+#include "quantize/ratios.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "exec/tensor.h"
+#include "ops/table.h"
+
+namespace isthmus {
+namespace {
+
+// A hair inside of a limit, so that rounding to f32 does not lead out again.
+constexpr double kHair = 1 + 0x1p-20;
+
+void widen(Group& group, double scale) {
+  const double factor = scale / static_cast<double>(group.quant.scale());
+  if (factor <= 1) return;
+  group.range = {group.range.min * factor, group.range.max * factor};
+  group.quant.scales[0] = static_cast<float>(scale);
+}
+
+double slope_of(const Node& node) {
+  const auto* attrs = std::get_if<SlopeAttrs>(&node.attrs);
+  return attrs == nullptr ? 1 : std::abs(attrs->slope);
+}
+
+// The largest scale that a channel of the node's weights will have; 0 without weights.
+double weight_scale(const Graph& graph, const Node& node) {
+  double largest = 0;
+  const auto& roles = def(node.op).roles;
+  for (std::size_t i = 0; i < std::min(node.inputs.size(), roles.size()); ++i) {
+    const Constant* constant = graph.constant(node.inputs[i]);
+    if (roles[i] != Role::kWeight || constant == nullptr || !constant->data) continue;
+    const Tensor weights = Tensor::from(*constant->data);
+    for (const float number : weights.data<float>()) largest = std::max(largest, std::abs(static_cast<double>(number)));
+  }
+  return largest / 127;
+}
+
+class Sweep {
+ public:
+  Sweep(const Graph& graph, QuantPlan& plan, const std::vector<double>& weight_scales)
+      : graph_(graph), plan_(plan), weight_scales_(weight_scales) {}
+
+  bool has_changed() const { return has_changed_; }
+
+  void visit(NodeId id, const RatioLimit& limit) {
+    const Node& node = graph_[id];
+    Scale result{&plan_.groups[*plan_.group_of[node.outputs[0].index]], nullptr};
+    std::vector<Scale> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_data_input(node.op, i)) inputs.push_back(scale_of({id, i}));
+    }
+    if (limit.of == RatioOf::kProduct) {
+      product(result, inputs, weight_scales_[id.index], limit);
+    } else {
+      const double slope = limit.of == RatioOf::kSlopedInput ? slope_of(node) : 1;
+      for (Scale& input : inputs) each_input(result, input, slope, limit);
+    }
+  }
+
+ private:
+  // Of a group, or of a constant that only this node reads so.
+  struct Scale {
+    Group* group = nullptr;
+    Quant* constant = nullptr;
+    double value() const { return static_cast<double>(group != nullptr ? group->quant.scale() : constant->scale()); }
+  };
+
+  Scale scale_of(Tie edge) {
+    const Node& node = graph_[edge.node];
+    const ValueId value = node.inputs[edge.input];
+    if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) return {nullptr, &found->second};
+    // A tied constant has the parameters of the result.
+    const ValueId holder = graph_.constant(value) != nullptr ? node.outputs[0] : value;
+    return {&plan_.groups[*plan_.group_of[holder.index]], nullptr};
+  }
+
+  static bool is_above(double ratio, const RatioLimit& limit) {
+    return ratio > limit.max || (ratio == limit.max && !limit.includes_max);
+  }
+
+  void each_input(Scale& result, Scale& input, double slope, const RatioLimit& limit) {
+    if (slope == 0) return;
+    const double ratio = slope * input.value() / result.value();
+    if (is_above(ratio, limit)) {
+      raise(result, slope * input.value() / limit.max * kHair);
+    } else if (ratio < limit.min) {
+      raise(input, limit.min * result.value() / slope * kHair);
+    }
+  }
+
+  void product(Scale& result, std::vector<Scale>& inputs, double weights, const RatioLimit& limit) {
+    double scales = weights > 0 ? weights : 1;
+    for (const Scale& input : inputs) scales *= input.value();
+    const double ratio = scales / result.value();
+    if (is_above(ratio, limit)) {
+      raise(result, scales / limit.max * kHair);
+    } else if (ratio < limit.min && !inputs.empty()) {
+      Scale& finest = *std::ranges::min_element(inputs, {}, [](const Scale& input) { return input.value(); });
+      raise(finest, finest.value() * limit.min / ratio * kHair);
+    }
+  }
+
+  void raise(Scale& scale, double wanted) {
+    has_changed_ = true;
+    if (scale.group != nullptr) {
+      widen(*scale.group, wanted);
+    } else {
+      scale.constant->scales[0] = static_cast<float>(wanted);
+    }
+  }
+
+  const Graph& graph_;
+  QuantPlan& plan_;
+  const std::vector<double>& weight_scales_;
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
+std::vector<const RatioLimit*> limits_of(const IntegerRules& rules, Op op) {
+  std::vector<const RatioLimit*> result;
+  for (const RatioLimit& limit : rules.ratios) {
+    if (limit.op == op) result.push_back(&limit);
+  }
+  return result;
+}
+
+Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, QuantPlan& plan) {
+  constexpr int kMostSweeps = 64;
+  std::vector<double> weight_scales(graph.nodes().size(), 0);
+  std::vector<std::pair<NodeId, const RatioLimit*>> demands;
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (plan.precision[n] != Precision::kCodes) continue;
+    for (const RatioLimit* limit : limits_of(backend.integers, graph.nodes()[n].op)) {
+      demands.emplace_back(NodeId{n}, limit);
+      if (limit->of == RatioOf::kProduct) weight_scales[n] = weight_scale(graph, graph.nodes()[n]);
+    }
+  }
+  for (int i = 0; i < kMostSweeps; ++i) {
+    Sweep sweep(graph, plan, weight_scales);
+    for (const auto& [node, limit] : demands) sweep.visit(node, *limit);
+    if (!sweep.has_changed()) return {};
+  }
+  return bad_input("the scales of this model found no ratios that the device has");
+}
+
+}  // namespace isthmus

@@ -1,0 +1,173 @@
+// Scales of channels, codes, and the bias that goes with them.
+#include "quantize/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backends/integers.h"
+#include "exec/tensor.h"
+
+namespace isthmus {
+namespace {
+
+constexpr double kMostCode = 127;
+// A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
+constexpr double kMostBias = 0x1p30;
+constexpr double kLeastScale = 0x1p-60;
+
+// Weights as [outer, channels, inner].
+struct Channels {
+  std::size_t outer = 1, channels = 1, inner = 1;
+
+  Channels(const std::vector<std::int64_t>& sizes, std::int32_t axis) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::size_t>(sizes[i]);
+      if (static_cast<std::int32_t>(i) < axis) outer *= size;
+      if (static_cast<std::int32_t>(i) == axis) channels = size;
+      if (static_cast<std::int32_t>(i) > axis) inner *= size;
+    }
+  }
+  // Calls `use` with each run of numbers of a channel.
+  template <class Number, class Use>
+  void each_run(std::span<Number> numbers, std::size_t channel, const Use& use) const {
+    for (std::size_t o = 0; o < outer; ++o) use(numbers.subspan((o * channels + channel) * inner, inner));
+  }
+};
+
+double code_of(double number, double scale) {
+  return std::clamp(std::nearbyint(number / scale), -kMostCode, kMostCode);
+}
+
+double largest(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
+  double most = 0;
+  layout.each_run(numbers, channel, [&](std::span<const float> run) {
+    for (const float number : run) most = std::max(most, std::abs(static_cast<double>(number)));
+  });
+  return most;
+}
+
+// The scale among some that clip a little whose sum of squared errors is the least.
+double least_squares_scale(const Channels& layout, std::span<const float> numbers, std::size_t channel, double most) {
+  constexpr int kCandidates = 20;
+  constexpr double kStep = 0.0125;
+  double best_scale = most / kMostCode;
+  double best_loss = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kCandidates; ++i) {
+    const auto scale = static_cast<float>(most * (1 - kStep * i) / kMostCode);
+    const float inverse = 1 / scale;
+    double loss = 0;
+    layout.each_run(numbers, channel, [&](std::span<const float> run) {
+      float sum = 0;
+      for (const float number : run) {
+        // Rounds as nearbyint does, without a call.
+        const float code = std::clamp((number * inverse + 0x1.8p23F) - 0x1.8p23F, -127.0F, 127.0F);
+        const float error = number - code * scale;
+        sum += error * error;
+      }
+      loss += static_cast<double>(sum);
+    });
+    if (loss < best_loss) {
+      best_loss = loss;
+      best_scale = static_cast<double>(scale);
+    }
+  }
+  return best_scale;
+}
+
+std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
+                             float input_scale, const LayerOptions& options) {
+  std::vector<double> scales(layout.channels);
+  double most = 0;
+  for (std::size_t c = 0; c < layout.channels; ++c) {
+    const double own = largest(layout, numbers, c);
+    most = std::max(most, own);
+    scales[c] = own / kMostCode;
+    if (options.per_channel && options.least_squares && own > 0) {
+      scales[c] = least_squares_scale(layout, numbers, c, own);
+    }
+  }
+  // A channel without weights has a scale like the others.
+  const double usual = most > 0 ? most / kMostCode : 1;
+  std::vector<float> result;
+  for (std::size_t c = 0; c < layout.channels; ++c) {
+    double scale = options.per_channel && scales[c] > 0 ? scales[c] : usual;
+    if (!bias.empty()) {
+      const std::size_t first = options.per_channel ? c : 0;
+      const std::size_t last = options.per_channel ? c + 1 : bias.size();
+      for (std::size_t k = first; k < last; ++k) {
+        const double needed = std::abs(static_cast<double>(bias[k])) / (static_cast<double>(input_scale) * kMostBias);
+        scale = std::max(scale, needed);
+      }
+    }
+    result.push_back(static_cast<float>(std::max(scale, kLeastScale)));
+  }
+  if (!options.per_channel) result.resize(1);
+  return result;
+}
+
+TensorView view_of(DType dtype, std::vector<std::int64_t> sizes, std::vector<std::byte> bytes) {
+  std::vector<std::int64_t> strides = row_major_strides(sizes);
+  return {dtype, std::move(sizes), std::move(strides), 0, Blob::owning(std::move(bytes))};
+}
+
+// What the result of a channel gains on average because its weights were rounded.
+double gained(const Node& node, const Channels& layout, std::span<const float> numbers,
+              std::span<const std::int8_t> codes, float scale, std::size_t channel, const std::vector<double>& means) {
+  const auto* conv = std::get_if<ConvAttrs>(&node.attrs);
+  const std::size_t groups = conv == nullptr ? 1 : static_cast<std::size_t>(conv->groups);
+  const std::size_t inputs = means.size() / groups;
+  if (inputs == 0 || layout.inner % inputs != 0) return 0;
+  const std::size_t window = layout.inner / inputs;
+  const std::size_t first_input = channel / std::max<std::size_t>(layout.channels / groups, 1) * inputs;
+  double sum = 0;
+  for (std::size_t i = 0; i < layout.inner; ++i) {
+    const std::size_t at = channel * layout.inner + i;
+    const double error = static_cast<double>(scale) * codes[at] - static_cast<double>(numbers[at]);
+    sum += error * means[first_input + i / window];
+  }
+  return sum;
+}
+
+}  // namespace
+
+QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, std::int32_t axis,
+                              float input_scale, const LayerOptions& options) {
+  const Tensor data = Tensor::from(weights);
+  const std::span<const float> numbers = data.data<float>();
+  const Channels layout(weights.sizes, axis);
+  const Tensor bias_data = bias == nullptr ? Tensor() : Tensor::from(*bias);
+  const std::span<const float> offsets = bias == nullptr ? std::span<const float>() : bias_data.data<float>();
+  const std::vector<float> scales = scales_of(layout, numbers, offsets, input_scale, options);
+  const auto scale_of = [&](std::size_t c) { return scales[scales.size() == 1 ? 0 : c]; };
+
+  std::vector<std::byte> bytes(numbers.size());
+  const std::span<std::int8_t> codes(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
+  std::vector<std::byte> bias_bytes(layout.channels * sizeof(std::int32_t));
+  std::vector<float> bias_scales;
+  for (std::size_t c = 0; c < layout.channels; ++c) {
+    const auto scale = static_cast<double>(scale_of(c));
+    for (std::size_t o = 0; o < layout.outer; ++o) {
+      for (std::size_t i = 0; i < layout.inner; ++i) {
+        const std::size_t at = (o * layout.channels + c) * layout.inner + i;
+        codes[at] = static_cast<std::int8_t>(code_of(static_cast<double>(numbers[at]), scale));
+      }
+    }
+    double offset = offsets.empty() ? 0 : static_cast<double>(offsets[c]);
+    if (options.input_means && layout.outer == 1) {
+      offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
+    }
+    const float offset_scale = bias_scale(input_scale, scale_of(c));
+    if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
+    const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
+    const auto stored = static_cast<std::int32_t>(std::clamp(code, -2.0 * kMostBias + 1, 2.0 * kMostBias - 1));
+    std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
+  }
+  const bool has_list = scales.size() > 1 || (options.per_channel && layout.channels == 1);
+  return {view_of(DType::kI8, weights.sizes, std::move(bytes)),
+          {scales, 0, has_list ? axis : -1},
+          view_of(DType::kI32, {static_cast<std::int64_t>(layout.channels)}, std::move(bias_bytes)),
+          {bias_scales, 0, has_list ? 0 : -1}};
+}
+
+}  // namespace isthmus

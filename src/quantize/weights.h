@@ -1,0 +1,34 @@
+// Weights and biases of one layer as codes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/tensor.h"
+#include "ir/graph.h"
+#include "quantize/config.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+struct LayerOptions {
+  bool per_channel = true;
+  bool least_squares = true;  // scales that lose the least, else those that clip nothing
+  // The mean of each channel of the input, where the bias is to make up for what rounding the weights does to it.
+  std::optional<std::vector<double>> input_means;
+};
+
+struct QuantizedLayer {
+  TensorView weights;
+  Quant weight_quant;
+  TensorView bias;
+  Quant bias_quant;
+};
+
+// `axis` is that of the output channels in the weights. The bias may be null: then it is zero but for what it makes up
+// for. Codes are -127 .. 127.
+QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, std::int32_t axis,
+                              float input_scale, const LayerOptions& options);
+
+}  // namespace isthmus

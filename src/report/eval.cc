@@ -1,0 +1,29 @@
+// Words of `eval`.
+#include "report/eval.h"
+
+#include <fmt/format.h>
+
+namespace isthmus {
+
+std::string to_text(const EvalSummary& summary) {
+  const Evaluation& found = summary.evaluation;
+  const auto share = [&](std::uint64_t part) {
+    return found.rows == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(found.rows);
+  };
+  std::string out = fmt::format("{}: {} samples\n", summary.file, found.samples);
+  if (found.has_labels) {
+    out += fmt::format("  right: {} of {} ({:.2f} %), in float {} ({:.2f} %)\n", found.right, found.rows,
+                       share(found.right), found.right_reference, share(found.right_reference));
+  }
+  if (found.rows > 0) {
+    out += fmt::format("  same class as in float: {} of {} ({:.2f} %)\n", found.agreeing, found.rows,
+                       share(found.agreeing));
+  }
+  for (std::size_t i = 0; i < found.outputs.size(); ++i) {
+    out += fmt::format("  output_{}: {:.2f} dB from float, cosine {:.6f}\n", i, found.outputs[i].db(),
+                       found.outputs[i].cosine());
+  }
+  return out;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,18 @@
+// What `eval` found.
+#pragma once
+
+#include <string>
+
+#include "evaluate/evaluate.h"
+
+namespace isthmus {
+
+struct EvalSummary {
+  std::string file;
+  Evaluation evaluation;
+};
+
+std::string to_text(const EvalSummary& summary);
+std::string to_json(const EvalSummary& summary);
+
+}  // namespace isthmus

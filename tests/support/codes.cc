@@ -1,0 +1,70 @@
+// Codes by chance, and nodes that compute with them.
+#include "support/codes.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace isthmus::test {
+
+std::int64_t Chance::integer(std::int64_t min, std::int64_t max) {
+  const auto count = static_cast<std::uint64_t>(max - min) + 1;
+  return min + static_cast<std::int64_t>((std::uint64_t{random_()} << 32 | random_()) % count);
+}
+
+double Chance::real(double min, double max) { return min + (max - min) * static_cast<double>(random_()) / 0x1p32; }
+
+float Chance::scale(double min, double max) {
+  return static_cast<float>(std::exp2(real(std::log2(min), std::log2(max))));
+}
+
+Quant Chance::quant(float scale, DType dtype) {
+  if (dtype == DType::kI16) return {{scale}};
+  const std::int64_t least = dtype == DType::kU8 ? 0 : -128;
+  // The ends are where things go wrong.
+  const std::int64_t zero_point = integer(0, 3) == 0 ? least + 255 * integer(0, 1) : least + integer(0, 255);
+  return {{scale}, static_cast<std::int32_t>(zero_point)};
+}
+
+Tensor Chance::codes(std::vector<std::int64_t> sizes, DType dtype) {
+  Tensor tensor(dtype, std::move(sizes));
+  for (std::byte& byte : tensor.mutable_bytes()) byte = static_cast<std::byte>(random_());
+  return tensor;
+}
+
+Tensor Chance::reals(std::vector<std::int64_t> sizes, double min, double max) {
+  Tensor tensor(DType::kF32, std::move(sizes));
+  for (float& number : tensor.mutable_data<float>()) number = static_cast<float>(real(min, max));
+  return tensor;
+}
+
+Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, TensorType result) {
+  Graph graph;
+  std::vector<ValueId> ids;
+  for (const Coded& input : inputs) ids.push_back(graph.add_input("x" + std::to_string(ids.size()), input.type()));
+  graph.add_node(op, std::move(attrs), ids, {{"y", std::move(result)}}, {});
+  return graph;
+}
+
+Tensor compute_codes(Arithmetic arithmetic, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
+                     const TensorType& result) {
+  const Graph graph = one_node_graph(op, attrs, inputs, result);
+  std::vector<Tensor> tensors;
+  for (const Coded& input : inputs) tensors.push_back(input.tensor);
+  auto computed = evaluate_integer_node(graph, graph.nodes()[0], tensors, {}, arithmetic);
+  if (!computed) throw std::runtime_error(computed.error().text());
+  return *std::move(computed);
+}
+
+std::vector<double> meant(const Coded& codes) {
+  std::vector<double> result;
+  dispatch(codes.tensor.dtype(), [&]<class Number>(Number) {
+    for (const Number number : codes.tensor.data<Number>()) {
+      const auto code = static_cast<double>(number);
+      result.push_back(codes.quant ? (code - codes.quant->zero_point) * static_cast<double>(codes.quant->scale())
+                                   : code);
+    }
+  });
+  return result;
+}
+
+}  // namespace isthmus::test
