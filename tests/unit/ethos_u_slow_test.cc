@@ -14,7 +14,8 @@
 #include "backends/ethos_u/limits.h"
 #include "ir/specialize.h"
 #include "pipeline.h"
-#include "support/models.h"
+#include "support/compile.h"
+#include "support/ethos_u_lowered.h"
 
 namespace isthmus {
 namespace {
@@ -231,14 +232,12 @@ std::set<std::string> refused(const std::filesystem::path& path, const BackendDe
   return result;
 }
 
-constexpr const char* kTargets[] = {"tosa-int", "ethos-u85-256", "ethos-u55-128"};
-
 TEST(EthosUModels, AreLegalAsAWhole) {
   const std::filesystem::path folder = test::shared_dir() / "models";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the models are not here";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.path().filename().string().starts_with("model") || entry.path().extension() != ".pt2") continue;
-    for (const char* target : kTargets) {
+    for (const auto& [target, device] : test::kEthosUTargets) {
       for (const std::string& line : refused(entry.path(), *find_backend(target))) {
         ADD_FAILURE() << entry.path().parent_path().filename() << " " << entry.path().filename() << " on " << target
                       << ": " << line;
@@ -247,10 +246,34 @@ TEST(EthosUModels, AreLegalAsAWhole) {
   }
 }
 
+// Calibrated on a few samples, lowered, and computed both ways.
+TEST(EthosUModels, ComputeTheSameBitsInTosa) {
+  const std::filesystem::path folder = test::shared_dir() / "models";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the models are not here";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path data = entry.path() / "calib.npz";
+    if (!std::filesystem::exists(entry.path() / "model.pt2") || !std::filesystem::exists(data)) continue;
+    Diagnostics diagnostics;
+    const auto model = test::open(entry.path() / "model.pt2", diagnostics);
+    ASSERT_TRUE(model) << model.error().text();
+    const std::vector<Tensor> inputs = test::read_tensors(entry.path(), "input_");
+    for (const auto& [name, device] : test::kEthosUTargets) {
+      const BackendDesc& backend = *find_backend(name);
+      const auto prepared = prepare(model->graph, {&backend, {}}, diagnostics);
+      ASSERT_TRUE(prepared) << prepared.error().text();
+      const auto samples = open_samples(data.string(), prepared->graph, {4}, diagnostics);
+      ASSERT_TRUE(samples) << samples.error().text();
+      const auto made = test::quantized_for(*prepared, backend, **samples, {});
+      ASSERT_TRUE(made) << entry.path() << " " << name << ": " << made.error().text();
+      EXPECT_EQ(test::lowered_problem(*made, device, inputs), "") << entry.path() << " on " << name;
+    }
+  }
+}
+
 TEST(EthosUModels, CorpusIsLegalWhereItComputesInFloat) {
   const std::filesystem::path folder = test::shared_dir() / "models" / "ops";
   if (!std::filesystem::exists(folder / "index.json")) GTEST_SKIP() << "the operator corpus is not here";
-  for (const char* target : kTargets) {
+  for (const auto& [target, device] : test::kEthosUTargets) {
     std::size_t total = 0;
     std::size_t whole = 0;
     std::map<std::string, std::vector<std::string>> reasons;

@@ -8,6 +8,7 @@
 #include "backends/ethos_u/forms.h"
 #include "backends/ethos_u/legalize.h"
 #include "backends/ethos_u/limits.h"
+#include "backends/ethos_u/lower.h"
 #include "ops/table.h"
 
 namespace isthmus::ethos_u {
@@ -60,13 +61,11 @@ template <Device kDevice>
 std::vector<LimitText> limits_on() {
   std::vector<LimitText> result;
   for (const Limit& limit : limits()) {
-    if (has(limit.devices, kDevice)) result.push_back({tosa::name_of(limit.op), code_text(limit.code), limit.sentence});
+    if (!has(limit.devices, kDevice)) continue;
+    const bool is_of_all = limit.op == tosa::Op::kInvalid;
+    result.push_back({is_of_all ? "any operator" : tosa::name_of(limit.op), code_text(limit.code), limit.sentence});
   }
   return result;
-}
-
-Expected<LoweredSegment> not_lowered(const Graph&, const Segment&) {
-  return fail(ErrorKind::kUnsupported, "this version does not write TOSA yet: the target can only be checked against");
 }
 
 template <Device kDevice>
@@ -90,7 +89,7 @@ BackendDesc desc_of(std::string_view name, std::string_view what) {
               .takes_bounds = takes_bounds,
           },
       .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
-      .lower = not_lowered,
+      .lower = [](const Graph& graph, const Segment& segment) { return lower_segment(graph, segment, kDevice); },
       .limits = limits_on<kDevice>,
   };
 }

@@ -2,77 +2,118 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/ethos_u/form_families.h"
+#include "exec/integer_unary.h"
+#include "simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
 
-// An operand without its zero point, as 32 bits, of the result's rank.
-Chain widened(const FormContext& context, std::size_t i) {
-  Chain chain(context.input(i));
-  chain.reshape(with_rank(context.input(i).shape, context.result().shape.size())).rescale(tosa::Type::kI32);
-  return chain;
+double scale_of(const TensorType& type) { return static_cast<double>(type.quant->scale()); }
+
+std::optional<Reason> refuse_ranks(const NodeForm& form) {
+  if (form.sizes(0).size() == form.sizes(1).size()) return std::nullopt;
+  return Reason{ReasonCode::kRank, "operands of two ranks"};
+}
+std::optional<Reason> refuse_pair(const NodeForm& form) {
+  if (form.type(0).dtype != form.type(1).dtype) return Reason{ReasonCode::kCodeType, "codes of two widths"};
+  return refuse_ranks(form);
+}
+
+// Both in one scale of 32 bits.
+template <tosa::Op kOp>
+Expected<Operand> in_common_scale(NodeLowering& lowering) {
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const auto common = common_scale(a.quant->scale(), b.quant->scale(), a.dtype);
+  if (!common) return bad_input("scales too far apart");
+  const Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
+  const Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});
+  return to_codes(lowering, lowering.out.binary(kOp, left, right), common->unit / scale_of(lowering.type()));
+}
+
+Expected<Operand> mul(NodeLowering& lowering) {
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const Operand left = lowering.out.widened(lowering.inputs[0], a.quant->zero_point);
+  const Operand right = lowering.out.widened(lowering.inputs[1], b.quant->zero_point);
+  return to_codes(lowering, lowering.out.mul(left, right), scale_of(a) * scale_of(b) / scale_of(lowering.type()));
+}
+
+// A table of 8 bits; one of 16 where codes of 16 are read or made, whose results have 7 bits more.
+Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
+  const TensorType from = lowering.type(0);
+  const TensorType to = lowering.type();
+  FunctionTable made;
+  made.result = *multiplier_of(1, ScaleBits::k31);
+  if (lowering.out.writes_constants())
+    made = TRY(function_table(lowering.node.op, lowering.node.attrs, from, to, other));
+  const Operand& x = lowering.inputs[0];
+  if (from.dtype == DType::kI8 && to.dtype == DType::kI8) return lowering.out.table(x, made.narrow);
+  Operand index = x;
+  if (from.dtype == DType::kI8) {
+    index = lowering.out.rescale(x, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
+  }
+  return lowering.out.rescale(lowering.out.table(index, made.wide), lowering.result_type(),
+                              {{made.result}, 0, to.quant->zero_point});
+}
+Expected<Operand> table(NodeLowering& lowering) { return by_table(lowering, std::nullopt); }
+
+// A function of one number where the other one is known.
+OrderDemand first_alone(const Graph&, const Node&) { return {OrderRule::kSame, 1}; }
+std::optional<Reason> refuse_two_tensors(const NodeForm& form) {
+  const Ints sizes = form.sizes(1);
+  const bool is_number = form.is_constant(1) && std::ranges::all_of(sizes, [](auto size) { return size == 1; });
+  if (is_number && form.sizes(0) == form.sizes()) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("{} of two tensors", name_of(form.node.op))};
+}
+Expected<Operand> table_of_first(NodeLowering& lowering) {
+  const Constant& constant = *lowering.graph.constant(lowering.node.inputs[1]);
+  if (!lowering.out.writes_constants() || !constant.data) return by_table(lowering, 0);
+  if (const auto numbers = numbers_of(&*constant.data)) return by_table(lowering, numbers->front());
+  const TensorType type = lowering.type(1);
+  const auto code = lowering.integers(1, row_major(type.rank())).front();
+  const double number = scale_of(type) * static_cast<double>(code - type.quant->zero_point);
+  // As the integer kernel reads it: a whole number, if codes can mean one.
+  const double whole = std::nearbyint(number);
+  return by_table(lowering, std::abs(number - whole) <= scale_of(type) / 2 ? whole : number);
+}
+
+Expected<Operand> clamp(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ClampAttrs>();
+  const TensorType type = lowering.type();
+  const auto bound = [&](double number) { return code_of(Arithmetic::kTosa, number, *type.quant, type.dtype); };
+  // The upper bound wins where they exclude each other.
+  const std::int64_t max = bound(attrs.max);
+  return lowering.out.clamp(lowering.inputs[0], std::min<std::int64_t>(bound(attrs.min), max), max);
+}
+
+Expected<Operand> rescale(NodeLowering& lowering) {
+  const TensorType from = lowering.type(0);
+  const TensorType to = lowering.type();
+  const Multiplier factor = TRY(factor_of(scale_of(from) / scale_of(to), lowering.inputs[0].type));
+  return lowering.out.rescale(
+      lowering.inputs[0], lowering.result_type(),
+      {{factor}, from.quant->zero_point, to.quant->zero_point, from.dtype == DType::kU8, to.dtype == DType::kU8});
 }
 
 template <tosa::Op kOp>
-Forms binary(const FormContext& context) {
-  const TosaTensor result = context.result();
-  Chain chain = widened(context, 0);
-  chain.with(kOp, widened(context, 1), {tosa::Type::kI32, result.shape}).rescale(result.type);
-  return std::move(chain).result();
+constexpr FormRow pair_row(Op op) {
+  return {op, kOp, same_order, refuse_pair, in_common_scale<kOp>, true};
 }
-
-// Tables of 16 bits have 7 bits more than their entries.
-Forms table(const FormContext& context) {
-  const TosaTensor result = context.result();
-  const bool is_wide = context.input().type == tosa::Type::kI16;
-  Chain chain(context.input());
-  chain.then(tosa::Op::kTable, {is_wide ? tosa::Type::kI32 : tosa::Type::kI8, result.shape});
-  if (chain.current().type != result.type) chain.rescale(result.type);
-  return std::move(chain).result();
-}
-
-// A function of one number where the other one is known.
-Forms table_of_one(const FormContext& context) {
-  for (const std::size_t known : {1, 0}) {
-    const Ints shape = context.shape(context.node.inputs[known]);
-    const bool is_number = std::ranges::all_of(shape, [](auto size) { return size == 1; });
-    if (!context.is_constant(known) || !is_number) continue;
-    if (context.shape(context.node.inputs[1 - known]) != context.result().shape) continue;
-    const TosaTensor input = context.input(1 - known);
-    const bool is_wide = input.type == tosa::Type::kI16;
-    Chain chain(input);
-    chain.then(tosa::Op::kTable, {is_wide ? tosa::Type::kI32 : tosa::Type::kI8, input.shape});
-    if (chain.current().type != context.result().type) chain.rescale(context.result().type);
-    return std::move(chain).result();
-  }
-  return refused(ReasonCode::kNoForm, fmt::format("{} of two tensors", name_of(context.node.op)));
-}
-
-Forms clamp(const FormContext& context) {
-  Chain chain(context.input());
-  chain.then(tosa::Op::kClamp, context.result());
-  return std::move(chain).result();
-}
-
-Forms rescale(const FormContext& context) {
-  Chain chain(context.input());
-  chain.rescale(context.result().type);
-  return std::move(chain).result();
-}
-
-constexpr FormRow table_row(Op op) { return {op, tosa::Op::kTable, table}; }
+constexpr FormRow table_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table}; }
 
 constexpr FormRow kElementwiseForms[] = {
-    {Op::kAdd, tosa::Op::kAdd, binary<tosa::Op::kAdd>, true},
-    {Op::kSub, tosa::Op::kSub, binary<tosa::Op::kSub>, true},
-    {Op::kMul, tosa::Op::kMul, binary<tosa::Op::kMul>, true},
-    {Op::kMinimum, tosa::Op::kMinimum, binary<tosa::Op::kMinimum>, true},
-    {Op::kMaximum, tosa::Op::kMaximum, binary<tosa::Op::kMaximum>, true},
-    {Op::kRescale, tosa::Op::kRescale, rescale, true},
-    {Op::kClamp, tosa::Op::kClamp, clamp},
-    {Op::kPow, tosa::Op::kTable, table_of_one},
+    pair_row<tosa::Op::kAdd>(Op::kAdd),
+    pair_row<tosa::Op::kSub>(Op::kSub),
+    pair_row<tosa::Op::kMinimum>(Op::kMinimum),
+    pair_row<tosa::Op::kMaximum>(Op::kMaximum),
+    {Op::kMul, tosa::Op::kMul, same_order, refuse_pair, mul, true},
+    {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
+    {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
+    {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first},
     table_row(Op::kNeg),
     table_row(Op::kAbs),
     table_row(Op::kSign),

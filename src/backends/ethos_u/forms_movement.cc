@@ -1,80 +1,121 @@
 // Forms of what moves codes: they stay as they are.
 #include <fmt/format.h>
 
+#include <functional>
 #include <numeric>
 
 #include "backends/ethos_u/form_families.h"
+#include "exec/integer_unary.h"
 
 namespace isthmus::ethos_u {
 namespace {
 
-Forms reshape(const FormContext& context) {
-  return std::move(Chain(context.input()).reshape(context.result().shape)).result();
+OrderDemand reshape_order(const Graph&, const Node&) { return {OrderRule::kReshape}; }
+OrderDemand permute_order(const Graph&, const Node&) { return {OrderRule::kPermute}; }
+OrderDemand indexed_order(const Graph& graph, const Node& node) {
+  return {OrderRule::kFixed, 1, 0, row_major(graph.type(node.inputs[0]).rank())};
 }
 
-Forms permute(const FormContext& context) {
-  return std::move(Chain(context.input()).transpose(context.attrs<AxesAttrs>().axes, context.device)).result();
+Expected<Operand> reshape(NodeLowering& lowering) {
+  return lowering.out.reshape(lowering.inputs[0], lowering.result_shape());
 }
 
-Forms expand(const FormContext& context) {
-  Chain chain(context.input());
-  chain.reshape(with_rank(context.input().shape, context.result().shape.size()));
-  return std::move(chain.then(tosa::Op::kTile, context.result())).result();
+// Only the names of axes change.
+Expected<Operand> permute(NodeLowering& lowering) { return lowering.inputs[0]; }
+
+std::optional<Reason> refuse_expand(const NodeForm& form) {
+  if (form.sizes(0).size() == form.sizes().size()) return std::nullopt;
+  return Reason{ReasonCode::kRank, "new axes"};
+}
+Expected<Operand> expand(NodeLowering& lowering) {
+  const Operand& x = lowering.inputs[0];
+  const Ints shape = lowering.result_shape();
+  Ints times;
+  for (std::size_t i = 0; i < shape.size(); ++i) times.push_back(shape[i] / x.shape[i]);
+  return lowering.out.emit(tosa::Op::kTile, tosa::Nothing{}, {x.id, lowering.out.sizes(times)}, x.type, shape);
 }
 
-Forms slice(const FormContext& context) {
-  const std::int64_t step = context.attrs<SliceAttrs>().step;
-  if (step != 1) return refused(ReasonCode::kNoForm, fmt::format("every {}th element", step));
-  return std::move(Chain(context.input()).then(tosa::Op::kSlice, context.result())).result();
+std::optional<Reason> refuse_slice(const NodeForm& form) {
+  const std::int64_t step = form.attrs<SliceAttrs>().step;
+  if (step == 1) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("every {}th element", step)};
+}
+Expected<Operand> slice(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<SliceAttrs>();
+  Ints start(lowering.inputs[0].shape.size(), 0);
+  start[static_cast<std::size_t>(lowering.place(attrs.axis))] = attrs.start.value();
+  return lowering.out.slice(lowering.inputs[0], start, lowering.result_shape());
 }
 
-Forms flip(const FormContext& context) {
-  Chain chain(context.input());
-  for (const std::int64_t axis : context.attrs<AxesAttrs>().axes) {
-    TosaForm form{tosa::Op::kReverse, {chain.current()}, chain.current()};
-    form.axis = axis;
-    chain.then(std::move(form));
+Expected<Operand> flip(NodeLowering& lowering) {
+  Operand value = lowering.inputs[0];
+  for (const std::int64_t axis : lowering.attrs<AxesAttrs>().axes) {
+    const tosa::Axis fields{static_cast<std::int32_t>(lowering.place(axis))};
+    value = lowering.out.emit(tosa::Op::kReverse, fields, {value.id}, value.type, value.shape);
   }
-  return std::move(chain).result();
+  return value;
 }
 
-Forms pad(const FormContext& context) {
-  if (context.attrs<PadAttrs>().mode != PadMode::kConstant) return refused(ReasonCode::kNoForm, "a mirrored pad");
-  return std::move(Chain(context.input()).then(tosa::Op::kPad, context.result())).result();
+std::optional<Reason> refuse_pad(const NodeForm& form) {
+  if (form.attrs<PadAttrs>().mode == PadMode::kConstant) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, "a mirrored pad"};
+}
+Expected<Operand> pad(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<PadAttrs>();
+  const TensorType type = lowering.type();
+  const Operand& x = lowering.inputs[0];
+  const Ints before = lowering.placed(attrs.before);
+  const Ints after = lowering.placed(attrs.after);
+  Ints sides;
+  for (std::size_t i = 0; i < before.size(); ++i) sides.insert(sides.end(), {before[i], after[i]});
+  const bool is_code = type.dtype != DType::kBool && type.dtype != DType::kI32;
+  const std::int64_t value = is_code ? code_of(Arithmetic::kTosa, attrs.value, *type.quant, type.dtype)
+                                     : static_cast<std::int64_t>(attrs.value);
+  const Operand filler = lowering.out.number(x.type, value);
+  return lowering.out.emit(tosa::Op::kPad, tosa::Nothing{}, {x.id, lowering.out.sizes(sides), filler.id}, x.type,
+                           lowering.result_shape());
 }
 
-Forms cat(const FormContext& context) {
-  TosaForm form{tosa::Op::kConcat, {}, context.result()};
-  for (std::size_t i = 0; i < context.node.inputs.size(); ++i) form.inputs.push_back(context.input(i));
-  form.axis = context.attrs<AxisAttrs>().axis;
-  return std::vector{std::move(form)};
+Expected<Operand> cat(NodeLowering& lowering) {
+  return lowering.out.concat(lowering.inputs, lowering.place(lowering.attrs<AxisAttrs>().axis));
 }
 
 // TOSA gathers rows of a batch of matrices: [N, K, C] by [N, W] is [N, W, C].
-Forms index_select(const FormContext& context) {
-  const TosaTensor input = context.input();
-  const TosaTensor index = context.input(1);
-  const auto axis = static_cast<std::ptrdiff_t>(context.attrs<AxisAttrs>().axis);
+std::optional<Reason> refuse_index_select(const NodeForm& form) {
+  if (!form.is_constant(1) && form.graph.type(form.node.inputs[1]).dtype == DType::kI32) return std::nullopt;
+  return Reason{ReasonCode::kCodeType, "an index that is no computed i32"};
+}
+Expected<Operand> index_select(NodeLowering& lowering) {
+  const Operand& x = lowering.inputs[0];
+  const Operand& index = lowering.inputs[1];
+  const auto axis = static_cast<std::ptrdiff_t>(lowering.attrs<AxisAttrs>().axis);
   const auto product = [](auto begin, auto end) {
     return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
   };
-  const std::int64_t before = product(input.shape.begin(), input.shape.begin() + axis);
-  const std::int64_t after = product(input.shape.begin() + axis + 1, input.shape.end());
-  const std::int64_t size = input.shape[static_cast<std::size_t>(axis)];
-  Chain rows(index);
-  rows.reshape({1, index.shape[0]});
-  if (before > 1) rows.then(tosa::Op::kTile, {index.type, {before, index.shape[0]}});
-  Chain chain(input);
-  chain.reshape({before, size, after});
-  chain.with(tosa::Op::kGather, rows, {input.type, {before, index.shape[0], after}}).reshape(context.result().shape);
-  return std::move(chain).result();
+  const std::int64_t before = product(x.shape.begin(), x.shape.begin() + axis);
+  const std::int64_t after = product(x.shape.begin() + axis + 1, x.shape.end());
+  const std::int64_t size = x.shape[static_cast<std::size_t>(axis)];
+  const std::int64_t count = index.shape[0];
+  Operand rows = lowering.out.reshape(index, {1, count});
+  if (before > 1) {
+    rows = lowering.out.emit(tosa::Op::kTile, tosa::Nothing{}, {rows.id, lowering.out.sizes({before, 1})}, rows.type,
+                             {before, count});
+  }
+  const Operand values = lowering.out.reshape(x, {before, size, after});
+  const Operand found =
+      lowering.out.emit(tosa::Op::kGather, tosa::Nothing{}, {values.id, rows.id}, x.type, {before, count, after});
+  return lowering.out.reshape(found, lowering.result_shape());
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kReshape, tosa::Op::kReshape, reshape}, {Op::kPermute, tosa::Op::kTranspose, permute},
-    {Op::kExpand, tosa::Op::kTile, expand},      {Op::kSlice, tosa::Op::kSlice, slice},
-    {Op::kFlip, tosa::Op::kReverse, flip},       {Op::kPad, tosa::Op::kPad, pad},
-    {Op::kCat, tosa::Op::kConcat, cat},          {Op::kIndexSelect, tosa::Op::kGather, index_select},
+    {Op::kReshape, tosa::Op::kReshape, reshape_order, nullptr, reshape},
+    {Op::kPermute, tosa::Op::kTranspose, permute_order, nullptr, permute},
+    {Op::kExpand, tosa::Op::kTile, same_order, refuse_expand, expand},
+    {Op::kSlice, tosa::Op::kSlice, same_order, refuse_slice, slice},
+    {Op::kFlip, tosa::Op::kReverse, same_order, nullptr, flip},
+    {Op::kPad, tosa::Op::kPad, same_order, refuse_pad, pad},
+    {Op::kCat, tosa::Op::kConcat, same_order, nullptr, cat},
+    {Op::kIndexSelect, tosa::Op::kGather, indexed_order, refuse_index_select, index_select},
 };
 
 }  // namespace

@@ -8,60 +8,98 @@ namespace isthmus::ethos_u {
 namespace {
 
 // Weights and bias are constants: the device's compiler packs them.
-std::optional<Reason> computed_weight(const FormContext& context) {
-  for (std::size_t i = 1; i < context.node.inputs.size(); ++i) {
-    if (context.is_constant(i)) continue;
-    return Reason{ReasonCode::kNeedsConstant,
-                  fmt::format("%{} is computed", context.graph[context.node.inputs[i]].name)};
+std::optional<Reason> refuse_computed(const NodeForm& form) {
+  for (std::size_t i = 1; i < form.node.inputs.size(); ++i) {
+    if (form.is_constant(i)) continue;
+    return Reason{ReasonCode::kNeedsConstant, fmt::format("%{} is computed", form.graph[form.node.inputs[i]].name)};
   }
   return std::nullopt;
 }
 
-Forms conv2d(const FormContext& context) {
-  if (auto reason = computed_weight(context)) return tl::unexpected<Reason>(*std::move(reason));
-  const auto& attrs = context.attrs<ConvAttrs>();
-  const TosaTensor input = context.input();
-  const Ints weight = context.shape(context.node.inputs[1]);  // [O, I / groups, H, W]
-  const std::int64_t channels = input.shape[1];
-  const bool is_depthwise = attrs.groups == channels && weight[0] % channels == 0 && attrs.groups > 1;
-  if (attrs.groups != 1 && !is_depthwise) {
-    return refused(ReasonCode::kNoForm, fmt::format("{} groups of {} channels", attrs.groups, channels));
-  }
-  const Ints kernel{weight[2], weight[3]};
-  const Ints image = channels_last(input.shape);
-  const Ints output = channels_last(context.result().shape);
-  const Fitted fit = fitted(image, output, kernel, attrs.stride, attrs.padding, attrs.dilation);
-  Chain chain({input.type, image});
-  if (fit.image != image) chain.then(tosa::Op::kSlice, {input.type, fit.image});
-  const Ints filters = is_depthwise ? Ints{kernel[0], kernel[1], channels, weight[0] / channels}
-                                    : Ints{weight[0], kernel[0], kernel[1], channels};
-  TosaForm form{is_depthwise ? tosa::Op::kDepthwiseConv2d : tosa::Op::kConv2d,
-                {chain.current(), {tosa::Type::kI8, filters}},
-                {sum_type(input.type), output}};
-  form.kernel = kernel;
-  form.stride = attrs.stride;
-  form.dilation = attrs.dilation;
-  form.pad = fit.pad;
-  return std::move(chain.then(std::move(form)).rescale(context.result().type)).result();
+bool is_depthwise(const NodeForm& form) {
+  const std::int64_t groups = form.attrs<ConvAttrs>().groups;
+  return groups > 1 && groups == form.sizes(0)[1];
 }
 
-Forms conv_transpose2d(const FormContext& context) {
-  if (auto reason = computed_weight(context)) return tl::unexpected<Reason>(*std::move(reason));
-  const auto& attrs = context.attrs<ConvTransposeAttrs>();
-  if (attrs.groups != 1) return refused(ReasonCode::kNoForm, fmt::format("{} groups", attrs.groups));
-  if (attrs.dilation != Ints{1, 1}) {
-    return refused(ReasonCode::kNoForm, fmt::format("a dilation of {}", numbers_text(attrs.dilation)));
+std::optional<Reason> refuse_conv2d(const NodeForm& form) {
+  if (auto reason = refuse_computed(form)) return reason;
+  const std::int64_t groups = form.attrs<ConvAttrs>().groups;
+  if (groups == 1 || is_depthwise(form)) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("{} groups of {} channels", groups, form.sizes(0)[1])};
+}
+
+std::optional<Reason> refuse_conv_transpose2d(const NodeForm& form) {
+  if (auto reason = refuse_computed(form)) return reason;
+  const auto& attrs = form.attrs<ConvTransposeAttrs>();
+  if (attrs.groups != 1) return Reason{ReasonCode::kNoForm, fmt::format("{} groups", attrs.groups)};
+  if (attrs.dilation == Ints{1, 1}) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("a dilation of {}", numbers_text(attrs.dilation))};
+}
+
+std::optional<Reason> refuse_matmul(const NodeForm& form) {
+  const Ints a = form.sizes(0);
+  const Ints b = form.sizes(1);
+  if (a.size() == 3 && b.size() == 3 && a[0] == b[0]) return std::nullopt;
+  return Reason{ReasonCode::kRank, fmt::format("a product of {} and {}, not of two batches of matrices",
+                                               numbers_text(a), numbers_text(b))};
+}
+
+// From a layer's sums to its codes, with a factor for each result channel.
+Expected<Operand> scaled(NodeLowering& lowering, const Operand& sums) {
+  const Quant weight = *lowering.type(1).quant;
+  const double in = static_cast<double>(lowering.type(0).quant->scale());
+  const double out = static_cast<double>(lowering.type().quant->scale());
+  // A transposed convolution of one group may list its one scale for each input.
+  const bool is_by_channel = std::ssize(weight.scales) == sums.shape.back();
+  TosaBuilder::Scaling scaling{{}, 0, lowering.type().quant->zero_point};
+  for (const float scale : weight.scales) {
+    scaling.multipliers.push_back(TRY(factor_of(in * static_cast<double>(scale) / out, sums.type)));
+    if (!is_by_channel) break;
   }
-  const TosaTensor input = context.input();
-  const Ints weight = context.shape(context.node.inputs[1]);  // [I, O, H, W]
-  Chain chain({input.type, channels_last(input.shape)});
-  TosaForm form{tosa::Op::kTransposeConv2d,
-                {chain.current(), {tosa::Type::kI8, {weight[1], weight[2], weight[3], weight[0]}}},
-                {sum_type(input.type), channels_last(context.result().shape)}};
-  form.kernel = {weight[2], weight[3]};
-  form.stride = attrs.stride;
-  for (const std::int64_t cut : attrs.padding) form.pad.push_back(-cut);
-  return std::move(chain.then(std::move(form)).rescale(context.result().type)).result();
+  return lowering.out.rescale(sums, lowering.result_type(), scaling);
+}
+
+// The operands behind input and weights: the bias, and the zero points of both.
+std::vector<tosa::ValueIndex> with_bias(NodeLowering& lowering, const Operand& input, const Operand& weight) {
+  const tosa::Type sums = sum_type(input.type);
+  const Operand bias = lowering.node.inputs.size() > 2 ? lowering.constant(2, sums, {0}, {lowering.sizes(2)[0]})
+                                                       : lowering.out.number(sums, 0);
+  const Operand zero = lowering.out.number(input.type, lowering.type(0).quant->zero_point);
+  return {input.id, weight.id, bias.id, zero.id, lowering.out.number(tosa::Type::kI8, 0).id};
+}
+
+Expected<Operand> conv2d(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ConvAttrs>();
+  const Ints weight = lowering.sizes(1);  // [O, I / groups, H, W]
+  const Ints output = lowering.result_shape();
+  const Operand& image = lowering.inputs[0];
+  const Fitted fit = fitted(image.shape, output, {weight[2], weight[3]}, attrs.stride, attrs.padding, attrs.dilation);
+  const Operand input = lowering.out.slice(image, {0, 0, 0, 0}, fit.image);
+  const bool is_by_channel = is_depthwise(lowering);
+  const std::int64_t channels = image.shape[3];
+  // [H, W, C, M] of a result channel c * M + m, and [O, H, W, I].
+  const Operand filters =
+      is_by_channel
+          ? lowering.constant(1, tosa::Type::kI8, {2, 3, 0, 1}, {weight[2], weight[3], channels, weight[0] / channels})
+          : lowering.constant(1, tosa::Type::kI8, {0, 2, 3, 1}, {weight[0], weight[2], weight[3], weight[1]});
+  const tosa::Conv fields{narrow(fit.pad), narrow(attrs.stride), narrow(attrs.dilation), false, sum_type(input.type)};
+  const Operand sums = lowering.out.emit(is_by_channel ? tosa::Op::kDepthwiseConv2d : tosa::Op::kConv2d, fields,
+                                         with_bias(lowering, input, filters), sum_type(input.type), output);
+  return scaled(lowering, sums);
+}
+
+Expected<Operand> conv_transpose2d(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ConvTransposeAttrs>();
+  const Ints weight = lowering.sizes(1);  // [I, O, H, W]
+  const Operand& image = lowering.inputs[0];
+  const Operand filters =
+      lowering.constant(1, tosa::Type::kI8, {1, 2, 3, 0}, {weight[1], weight[2], weight[3], weight[0]});
+  tosa::TransposeConv fields{{}, narrow(attrs.stride), false, sum_type(image.type)};
+  for (const std::int64_t cut : attrs.padding) fields.out_pad.push_back(static_cast<std::int32_t>(-cut));
+  const Operand sums =
+      lowering.out.emit(tosa::Op::kTransposeConv2d, std::move(fields), with_bias(lowering, image, filters),
+                        sum_type(image.type), lowering.result_shape());
+  return scaled(lowering, sums);
 }
 
 // Rows as an image whose sides the device can count.
@@ -76,41 +114,38 @@ Ints image_of_rows(std::int64_t rows) {
 }
 
 // A convolution by 1x1 over all rows.
-Forms linear(const FormContext& context) {
-  if (auto reason = computed_weight(context)) return tl::unexpected<Reason>(*std::move(reason));
-  const TosaTensor input = context.input();
-  const Ints weight = context.shape(context.node.inputs[1]);  // [O, I]
+Expected<Operand> linear(NodeLowering& lowering) {
+  const Ints weight = lowering.sizes(1);  // [O, I]
+  const Operand& x = lowering.inputs[0];
   std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < input.shape.size(); ++i) rows *= input.shape[i];
+  for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) rows *= x.shape[i];
   const Ints image = image_of_rows(rows);
-  Chain chain(input);
-  chain.reshape({1, image[0], image[1], weight[1]});
-  TosaForm form{tosa::Op::kConv2d,
-                {chain.current(), {tosa::Type::kI8, {weight[0], 1, 1, weight[1]}}},
-                {sum_type(input.type), {1, image[0], image[1], weight[0]}}};
-  form.kernel = form.stride = form.dilation = {1, 1};
-  form.pad = {0, 0, 0, 0};
-  chain.then(std::move(form)).rescale(context.result().type).reshape(context.result().shape);
-  return std::move(chain).result();
+  const Operand input = lowering.out.reshape(x, {1, image[0], image[1], weight[1]});
+  const Operand filters = lowering.constant(1, tosa::Type::kI8, {0, 1}, {weight[0], 1, 1, weight[1]});
+  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, sum_type(input.type)};
+  const Operand sums = lowering.out.emit(tosa::Op::kConv2d, fields, with_bias(lowering, input, filters),
+                                         sum_type(input.type), {1, image[0], image[1], weight[0]});
+  return lowering.out.reshape(TRY(scaled(lowering, sums)), lowering.result_shape());
 }
 
-Forms matmul(const FormContext& context) {
-  const TosaTensor a = context.input(0);
-  const TosaTensor b = context.input(1);
-  if (a.shape.size() != 3 || b.shape.size() != 3 || a.shape[0] != b.shape[0]) {
-    return refused(ReasonCode::kRank, fmt::format("a product of {} and {}, not of two batches of matrices",
-                                                  numbers_text(a.shape), numbers_text(b.shape)));
-  }
-  Chain chain(a);
-  chain.with(tosa::Op::kMatMul, Chain(b), {sum_type(a.type), context.result().shape}).rescale(context.result().type);
-  return std::move(chain).result();
+Expected<Operand> matmul(NodeLowering& lowering) {
+  const Operand& a = lowering.inputs[0];
+  const Operand& b = lowering.inputs[1];
+  const Operand a_zero = lowering.out.number(a.type, lowering.type(0).quant->zero_point);
+  const Operand b_zero = lowering.out.number(b.type, lowering.type(1).quant->zero_point);
+  const Operand sums = lowering.out.emit(tosa::Op::kMatMul, tosa::Nothing{}, {a.id, b.id, a_zero.id, b_zero.id},
+                                         sum_type(a.type), lowering.result_shape());
+  const double factor = static_cast<double>(lowering.type(0).quant->scale()) *
+                        static_cast<double>(lowering.type(1).quant->scale()) /
+                        static_cast<double>(lowering.type().quant->scale());
+  return to_codes(lowering, sums, factor);
 }
 
 constexpr FormRow kProductForms[] = {
-    {Op::kConv2d, tosa::Op::kConv2d, conv2d, true},
-    {Op::kConvTranspose2d, tosa::Op::kTransposeConv2d, conv_transpose2d, true},
-    {Op::kLinear, tosa::Op::kConv2d, linear, true},
-    {Op::kMatmul, tosa::Op::kMatMul, matmul, true},
+    {Op::kConv2d, tosa::Op::kConv2d, image_order, refuse_conv2d, conv2d, true},
+    {Op::kConvTranspose2d, tosa::Op::kTransposeConv2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true},
+    {Op::kLinear, tosa::Op::kConv2d, last_innermost, refuse_computed, linear, true},
+    {Op::kMatmul, tosa::Op::kMatMul, plain_order, refuse_matmul, matmul, true},
 };
 
 }  // namespace

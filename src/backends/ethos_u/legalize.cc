@@ -11,14 +11,20 @@ namespace {
 
 // A rewrite that depends on the device, and one of a family that applies where the device refuses the node.
 template <Device kDevice, Replacement (*kForm)(const Site&, Device)>
+Replacement any_type(const Site& site) {
+  return is_static(site) ? kForm(site, kDevice) : unchanged();
+}
+template <Device kDevice, Replacement (*kForm)(const Site&, Device)>
 Replacement on(const Site& site) {
-  return is_static_float(site) ? kForm(site, kDevice) : unchanged();
+  return xnnpack::is_float(site) ? any_type<kDevice, kForm>(site) : unchanged();
 }
 template <Device kDevice, std::span<const xnnpack::OpForm> (*kRows)()>
 Replacement refused(const Site& site) {
   const auto rows = kRows();
   const auto row = std::ranges::find(rows, site.node.op, &xnnpack::OpForm::op);
-  if (row == rows.end() || !is_static_float(site) || !refusal_of(site, kDevice)) return unchanged();
+  if (row == rows.end() || !xnnpack::is_float(site) || !is_static(site) || !refusal_of(site, kDevice)) {
+    return unchanged();
+  }
   return row->form(site);
 }
 
@@ -54,6 +60,7 @@ std::span<const Rewrite> rows() {
       {"indices", "constant indices -> slices, joins, reshapes", refused<kDevice, xnnpack::index_rows>},
       {"narrow-index", "computed indices of 64 bits -> of 32", on<kDevice, narrow_index>},
       {"quotient", "x / y -> x * (1 / y)", on<kDevice, quotient>},
+      {"power", "a number to the power of x -> exp(x * log)", on<kDevice, power>},
       {"binary", "remainder, hypot, ... -> what they are made of", xnnpack::binary_forms},
       {"prelu", "prelu -> leaky_relu, or its two sides", on<kDevice, prelu_by_slope>},
       {"truth", "cast(x > y) -> a number that is 0 or 1", xnnpack::truth_to_float},
@@ -66,6 +73,9 @@ std::span<const Rewrite> rows() {
        xnnpack::raise_movement},
       {"raise-over-cat", "cat(reshape(x), reshape(y)) -> reshape(cat(x, y)) where they drop an axis of size one",
        xnnpack::raise_reshape_over_cat},
+      {"equal-ranks", "x + y of two ranks -> x + reshape(y)", any_type<kDevice, equal_ranks>},
+      {"kept-axes", "a reduction whose axes vanish -> one whose axes stay, and a reshape",
+       any_type<kDevice, kept_axes>},
       {"fold-into-linear", "linear(x * a + b) -> linear(x) with other weights", xnnpack::fold_into_linear},
   };
   return kRewrites;
@@ -89,13 +99,12 @@ std::optional<Reason> refusal_of(const Site& site, Device device) {
   return refusal_in_codes(site.rewriter.source(), site.node, DType::kI8, device);
 }
 
-bool is_static_float(const Site& site) {
+bool is_static(const Site& site) {
   const Graph& graph = site.rewriter.source();
   const auto is_fixed = [&](ValueId id) {
     return std::ranges::all_of(graph.type(id).shape, [](Dim dim) { return dim.is_fixed() && dim.value() > 0; });
   };
-  return site.result().dtype == DType::kF32 && is_fixed(site.node.outputs[0]) &&
-         std::ranges::all_of(site.node.inputs, is_fixed);
+  return is_fixed(site.node.outputs[0]) && std::ranges::all_of(site.node.inputs, is_fixed);
 }
 
 }  // namespace isthmus::ethos_u

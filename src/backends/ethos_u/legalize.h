@@ -26,8 +26,13 @@ Replacement softmax_over_last(const Site& site, Device device);
 Replacement running_sum(const Site& site, Device device);
 Replacement sum_in_parts(const Site& site, Device device);
 
+// Axes: as many for each operand, and none that a reduction drops.
+Replacement equal_ranks(const Site& site, Device device);
+Replacement kept_axes(const Site& site, Device device);
+
 // Functions of two numbers, constants, choices, indices, joins.
 Replacement quotient(const Site& site, Device device);
+Replacement power(const Site& site, Device device);
 Replacement prelu_by_slope(const Site& site, Device device);
 Replacement finite_constants(const Site& site, Device device);
 Replacement choice_by_products(const Site& site, Device device);
@@ -36,7 +41,7 @@ Replacement split_cat(const Site& site, Device device);
 
 // Why the device would not take the node, still in float, with codes of 8 bits; nothing where it would.
 std::optional<Reason> refusal_of(const Site& site, Device device);
-// Whether all sizes of the node's values are fixed and its result is a float: what rewrites for these devices look at.
-bool is_static_float(const Site& site);
+// Whether all sizes of the node's values are fixed: what rewrites for these devices look at.
+bool is_static(const Site& site);
 
 }  // namespace isthmus::ethos_u

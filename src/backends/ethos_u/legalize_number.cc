@@ -56,6 +56,11 @@ Replacement quotient(const Site& site, Device) {
   return replaced_by(emitter.binary(Op::kMul, site.inputs[0], factors));
 }
 
+Replacement power(const Site& site, Device device) {
+  if (site.node.op != Op::kPow || !refusal_of(site, device)) return unchanged();
+  return xnnpack::power_forms(site);
+}
+
 Replacement prelu_by_slope(const Site& site, Device) {
   if (site.node.op != Op::kPrelu) return unchanged();
   const auto slopes = numbers_of(site.constant(1));
