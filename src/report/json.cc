@@ -323,7 +323,11 @@ std::string target_json(const BackendDesc& backend) {
   for (const Op op : backend.ops()) ops.push_back(name_of(op));
   Json rules = Json::array();
   for (const Rewrite& row : backend.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
-  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}});
+  Json limits = Json::array();
+  for (const LimitText& limit : backend.limits == nullptr ? std::vector<LimitText>() : backend.limits()) {
+    limits.push_back({{"operator", limit.operator_name}, {"code", limit.code}, {"sentence", limit.sentence}});
+  }
+  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}, {"limits", limits}});
 }
 
 std::string to_json(const CalibrateSummary& summary) {
