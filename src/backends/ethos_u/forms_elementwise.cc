@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/ethos_u/form_families.h"
+#include "backends/ethos_u/mantissa.h"
 #include "exec/integer_unary.h"
 #include "simplify/weights.h"
 
@@ -40,6 +41,25 @@ Expected<Operand> mul(NodeLowering& lowering) {
   const Operand left = lowering.out.widened(lowering.inputs[0], a.quant->zero_point);
   const Operand right = lowering.out.widened(lowering.inputs[1], b.quant->zero_point);
   return to_codes(lowering, lowering.out.mul(left, right), scale_of(a) * scale_of(b) / scale_of(lowering.type()));
+}
+
+// By the reciprocal of the divisor's mantissa, step by step as the integer kernel computes it.
+Expected<Operand> div(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const auto constants = quotient_constants(a, b, lowering.type());
+  if (!constants) return bad_input("scales too far apart");
+  const Operand x = out.widened(lowering.inputs[0], a.quant->zero_point);
+  const Operand z = out.widened(lowering.inputs[1], b.quant->zero_point);
+  const Operand odd = out.binary(tosa::Op::kAdd, out.shift_left(z, 1), 1);
+  const Operand sign = out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, odd, -1), 1);
+  const Operand w = out.binary(tosa::Op::kMaximum, out.unary(tosa::Op::kAbs, z), 1);
+  const Operand n = out.unary(tosa::Op::kClz, w);
+  const Operand r = look_up(out, reciprocal_table(), out.shift_left(w, out.binary(tosa::Op::kSub, n, 1)));
+  const Operand product = out.mul(out.mul(x, sign), r, constants->product_shift);
+  const Operand quotient = out.shift_right(product, less_than(out, 31, n));
+  return out.rescale(quotient, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
 // A table of 8 bits; one of 16 where codes of 16 are read or made, whose results have 7 bits more.
@@ -111,6 +131,7 @@ constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kMinimum>(Op::kMinimum),
     pair_row<tosa::Op::kMaximum>(Op::kMaximum),
     {Op::kMul, tosa::Op::kMul, same_order, refuse_pair, mul, true},
+    {Op::kDiv, tosa::Op::kTable, same_order, refuse_pair, div, true},
     {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
     {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
     {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first},

@@ -67,16 +67,35 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const Operand reach = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kMaximum, above, below), 1);
   const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants->most_shift);
 
+  // Squares in two parts, whose sums fit 32 bits.
   const Operand t = out.shift_right(out.shift_left(difference, out.binary(tosa::Op::kSub, n, 1)), 16);
-  const Operand squares = out.reduce(tosa::Op::kReduceSum, out.mul(t, t, constants->square_shift), 1);
-  const Operand eps_shift =
-      out.binary(tosa::Op::kSub, out.number(tosa::Type::kI32, constants->eps_shift, 2), out.shift_left(n, 1));
-  const Operand eps_bits = out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, eps_shift, 0), 31);
-  const Operand eps = out.shift_right(out.number(tosa::Type::kI32, constants->eps, 2), eps_bits);
-  const Operand q = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kAdd, squares, eps), 1);
-  const Operand h = floor_shift(out, out.binary(tosa::Op::kSub, out.unary(tosa::Op::kClz, q), 1), 1);
-  const Operand factor = look_up(out, rsqrt_table(), out.shift_left(q, out.shift_left(h, 1)));
-  const Operand exponent = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, n, h), constants->exponent);
+  const Operand square = out.mul(t, t);
+  const Operand high = floor_shift(out, square, 16);
+  const Operand low = out.reduce(tosa::Op::kReduceSum, out.binary(tosa::Op::kSub, square, out.shift_left(high, 16)), 1);
+  const Operand carry = floor_shift(out, low, 16);
+  const Operand squares = out.binary(tosa::Op::kAdd, out.reduce(tosa::Op::kReduceSum, high, 1), carry);
+  const Operand rest = out.binary(tosa::Op::kSub, low, out.shift_left(carry, 16));
+
+  // Each shifted to where the sum has its leading bits, and the epsilon with them.
+  const auto half_zeros = [&](const Operand& of) {
+    return floor_shift(out, out.binary(tosa::Op::kSub, out.unary(tosa::Op::kClz, of), 1), 1);
+  };
+  const Operand eps_shift = less_than(out, constants->eps_shift + 16, out.shift_left(n, 1));
+  const auto eps_at = [&](const Operand& bits) {
+    return out.shift_right(out.number(tosa::Type::kI32, constants->eps, 2), bounded_bits(out, bits));
+  };
+  const Operand bound = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, squares, eps_at(eps_shift)), 1);
+  const Operand h = half_zeros(bound);
+  const Operand twice = out.shift_left(h, 1);
+  const Operand upper = out.shift_left(squares, twice);
+  const Operand lower = shift_by(out, rest, out.binary(tosa::Op::kSub, twice, 16));
+  const Operand eps = eps_at(out.binary(tosa::Op::kSub, eps_shift, twice));
+  const Operand all = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, upper, lower), eps);
+  const Operand q = out.binary(tosa::Op::kMaximum, all, 1);
+  const Operand g = half_zeros(q);
+  const Operand factor = look_up(out, rsqrt_table(), out.shift_left(q, out.shift_left(g, 1)));
+  const Operand shifts = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, n, h), g);
+  const Operand exponent = out.binary(tosa::Op::kAdd, shifts, constants->exponent);
 
   const Operand z = shift_by(out, out.mul(difference, factor, constants->product_shift), exponent);
   const Operand weighted = out.mul(z, row_of(out, constants->weight), constants->weight_shift);

@@ -59,7 +59,7 @@ std::span<const Rewrite> rows() {
       {"samples", "resize, grid_sample -> products with constant matrices", refused<kDevice, xnnpack::sampling_rows>},
       {"indices", "constant indices -> slices, joins, reshapes", refused<kDevice, xnnpack::index_rows>},
       {"narrow-index", "computed indices of 64 bits -> of 32", on<kDevice, narrow_index>},
-      {"quotient", "x / y -> x * (1 / y)", on<kDevice, quotient>},
+      {"quotient", "x / constant -> x * (1 / constant)", on<kDevice, quotient>},
       {"power", "a number to the power of x -> exp(x * log)", on<kDevice, power>},
       {"binary", "remainder, hypot, ... -> what they are made of", xnnpack::binary_forms},
       {"prelu", "prelu -> leaky_relu, or its two sides", on<kDevice, prelu_by_slope>},

@@ -47,9 +47,7 @@ Replacement quotient(const Site& site, Device) {
   if (site.node.op != Op::kDiv) return unchanged();
   Emitter& emitter = site.emitter;
   auto divisors = numbers_of(site.constant(1));
-  if (!divisors) {
-    return replaced_by(emitter.binary(Op::kMul, site.inputs[0], TRY(emitter.unary(Op::kReciprocal, site.inputs[1]))));
-  }
+  if (!divisors) return unchanged();
   for (double& number : *divisors) number = 1 / number;
   if (!is_finite(*divisors)) return unchanged();
   const ValueId factors = constant_of(emitter, *divisors, DType::kF32, site.constant(1)->sizes);

@@ -19,8 +19,8 @@ Shape with_rank(const Shape& shape, std::size_t rank) {
 
 Replacement equal_ranks(const Site& site, Device) {
   constexpr Op kBroadcasting[] = {
-      Op::kAdd, Op::kSub, Op::kMul, Op::kMinimum,   Op::kMaximum,    Op::kEq,    Op::kNe,     Op::kLt,
-      Op::kLe,  Op::kGt,  Op::kGe,  Op::kLogicalOr, Op::kLogicalAnd, Op::kWhere, Op::kExpand, Op::kLogicalXor};
+      Op::kAdd, Op::kSub, Op::kMul,       Op::kMinimum,    Op::kMaximum, Op::kEq,     Op::kNe,         Op::kLt, Op::kLe,
+      Op::kGt,  Op::kGe,  Op::kLogicalOr, Op::kLogicalAnd, Op::kWhere,   Op::kExpand, Op::kLogicalXor, Op::kDiv};
   if (!is_one_of(site.node.op, kBroadcasting)) return unchanged();
   const std::size_t rank = site.result().rank();
   std::vector<ValueId> inputs;

@@ -13,13 +13,17 @@ Operand floor_shift(TosaBuilder& out, const Operand& x, std::int32_t bits) {
   return out.shift_right(out.binary(tosa::Op::kSub, x, std::int64_t{1} << (bits - 1)), bits);
 }
 
+Operand less_than(TosaBuilder& out, std::int64_t number, const Operand& x) {
+  return out.binary(tosa::Op::kSub, out.number(x.type, number, x.rank()), x);
+}
+
+Operand bounded_bits(TosaBuilder& out, const Operand& x) {
+  return out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, x, 0), 31);
+}
+
 Operand shift_by(TosaBuilder& out, const Operand& x, const Operand& exponent) {
-  const auto bounded = [&](const Operand& bits) {
-    return out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, bits, 0), 31);
-  };
-  const Operand zero = out.number(exponent.type, 0, exponent.rank());
-  const Operand right = bounded(out.binary(tosa::Op::kSub, zero, exponent));
-  return out.shift_left(out.shift_right(x, right), bounded(exponent));
+  const Operand right = bounded_bits(out, less_than(out, 0, exponent));
+  return out.shift_left(out.shift_right(x, right), bounded_bits(out, exponent));
 }
 
 }  // namespace isthmus::ethos_u
