@@ -57,6 +57,7 @@ class Reader {
     const std::size_t size = bytes == nullptr ? 0 : bytes->size();
     if (size < *needed) return bad_input(fmt::format("{} bytes of data, but its type and shape need {}", size, *needed));
     if (bytes == nullptr) return Blob();
+    TRY(copier_.take(*needed));  // not copied here, but by whoever unpacks it
     const auto* start = reinterpret_cast<const std::byte*>(bytes->data());
     return file_.part(static_cast<std::uint64_t>(start - file_.bytes().data()), *needed).value_or(Blob());
   }

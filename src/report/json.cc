@@ -13,6 +13,7 @@
 #include "report/run.h"
 #include "report/stats.h"
 #include "report/target_table.h"
+#include "report/tosa.h"
 #include "stats/range.h"
 
 namespace isthmus {
@@ -159,22 +160,48 @@ std::string to_json(const ProgramSummary& summary) {
                {"ops", counts_json(summary.ops)}});
 }
 
+std::string to_json(const TosaSummary& summary) {
+  const auto tensors = [](const std::vector<TosaSummary::Tensor>& rows) {
+    Json list = Json::array();
+    for (const TosaSummary::Tensor& row : rows) {
+      list.push_back({{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}});
+    }
+    return list;
+  };
+  Json json{{"kind", "tosa"},
+            {"file", summary.file},
+            {"bytes", summary.bytes},
+            {"version", summary.version},
+            {"inputs", tensors(summary.inputs)},
+            {"outputs", tensors(summary.outputs)},
+            {"operators", summary.operators},
+            {"constants", summary.constants},
+            {"constant_bytes", summary.constant_bytes},
+            {"products", summary.products},
+            {"ops", counts_json(summary.ops)}};
+  if (!summary.problem.empty()) json["problem"] = summary.problem;
+  return dump(json);
+}
+
 std::string to_json(const BenchSummary& summary) {
   const run::Measurement& measured = summary.measured;
-  return dump({{"file", summary.file},
-               {"threads", summary.threads},
-               {"load_ms", summary.load_seconds * 1e3},
-               {"first_run_ms", measured.first_seconds * 1e3},
-               {"runs", measured.runs},
-               {"ms",
-                {{"min", measured.min_seconds * 1e3},
-                 {"p50", measured.p50_seconds * 1e3},
-                 {"p90", measured.p90_seconds * 1e3}}},
-               {"delegate_calls", measured.each.delegate_calls},
-               {"host_calls", measured.each.host_calls},
-               {"border_calls", measured.each.border_calls},
-               {"delegate_ms", measured.each.delegate_seconds * 1e3},
-               {"host_ms", measured.each.host_seconds * 1e3}});
+  Json json{{"file", summary.file},
+            {"threads", summary.threads},
+            {"load_ms", summary.load_seconds * 1e3},
+            {"first_run_ms", measured.first_seconds * 1e3},
+            {"runs", measured.runs},
+            {"ms",
+             {{"min", measured.min_seconds * 1e3},
+              {"p50", measured.p50_seconds * 1e3},
+              {"p90", measured.p90_seconds * 1e3}}}};
+  if (summary.is_program) {
+    json["delegate_calls"] = measured.each.delegate_calls;
+    json["host_calls"] = measured.each.host_calls;
+    json["border_calls"] = measured.each.border_calls;
+    json["delegate_ms"] = measured.each.delegate_seconds * 1e3;
+    json["host_ms"] = measured.each.host_seconds * 1e3;
+  }
+  return dump(json);
 }
 
 std::string op_table_json() {

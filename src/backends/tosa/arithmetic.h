@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -41,6 +42,16 @@ constexpr std::int64_t scaled(std::int64_t value, std::int32_t multiplier, std::
   std::int64_t round = std::int64_t{1} << (shift - 1);
   if (is_double && shift > 31) round += value >= 0 ? std::int64_t{1} << 30 : -(std::int64_t{1} << 30);
   return (value * multiplier + round) >> shift;
+}
+
+// The same in float, halves to even, and with the zero point of the result: what the reference model computes where
+// rounding may be inexact. Each sum and product is exact in double, so that no machine can round it otherwise.
+inline std::int64_t scaled_in_float(std::int64_t value, std::int32_t multiplier, std::int32_t shift,
+                                    std::int64_t zero) {
+  const double scale = std::ldexp(static_cast<double>(static_cast<float>(multiplier)), -shift);
+  const auto product = static_cast<float>(static_cast<double>(static_cast<float>(value)) * scale);
+  const auto sum = static_cast<float>(static_cast<double>(product) + static_cast<double>(zero));
+  return static_cast<std::int64_t>(std::nearbyint(sum));
 }
 
 struct Scale {

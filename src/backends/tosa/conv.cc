@@ -175,19 +175,19 @@ Expected<Kernel> fast_depthwise(const Sites& site, Resources& resources) {
 
 constexpr std::string_view kTypes = "i8 i8 i32 i8 i8 > i32 | i8 i4 i32 i8 i4 > i32 | i16 i8 i48 i16 i8 > i48";
 constexpr Rule kRules[] = {
-    {.op = Op::kConv2d, .types = kTypes, .check = check_conv, .plain = plain_conv, .fast = fast_conv, .work = conv_work},
+    {.op = Op::kConv2d, .types = kTypes, .check = check_conv, .plain = plain_conv, .fast = fast_conv, .work = conv_work, .counts_products = true},
     {.op = Op::kDepthwiseConv2d,
      .types = kTypes,
      .check = check_depthwise,
      .plain = plain_depthwise,
      .fast = fast_depthwise,
-     .work = depthwise_work},
+     .work = depthwise_work, .counts_products = true},
     {.op = Op::kTransposeConv2d,
      .types = kTypes,
      .check = check_transpose_conv,
      .plain = plain_conv,
      .fast = fast_conv,
-     .work = conv_work},
+     .work = conv_work, .counts_products = true},
 };
 
 }  // namespace

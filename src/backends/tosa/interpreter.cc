@@ -131,7 +131,12 @@ class Planner {
     for (const Operator& op : graph_.operators) {
       TRY(within(add(op), [&] { return place_of(graph_, op); }));
     }
-    for (const ValueIndex output : graph_.outputs) touch(output, plan_.steps.size() + 1);
+    std::uint64_t output_bytes = 0;  // of copies: a value may be an output many times
+    for (const ValueIndex output : graph_.outputs) {
+      touch(output, plan_.steps.size() + 1);
+      output_bytes = add_sizes(output_bytes, bytes_of(operands_[output])).value_or(~std::uint64_t{0});
+    }
+    if (output_bytes > options_.most_bytes) return too_large(output_bytes);
     TRY(place());
     return std::move(plan_);
   }
@@ -200,7 +205,7 @@ class Planner {
     }
     return {};
   }
-  Expected<void> too_large(std::uint64_t bytes) const {
+  tl::unexpected<Error> too_large(std::uint64_t bytes) const {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("a run takes {} bytes of memory, and there may be {}", bytes, options_.most_bytes));
   }

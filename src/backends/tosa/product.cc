@@ -133,7 +133,7 @@ constexpr Rule kRules[] = {
      .check = check_mat_mul,
      .plain = plain_mat_mul,
      .fast = fast_mat_mul,
-     .work = mat_mul_work},
+     .work = mat_mul_work, .counts_products = true},
 };
 
 }  // namespace

@@ -110,6 +110,17 @@ Expected<void> check(const Graph& graph) {
   return {};
 }
 
+std::uint64_t count_products(const Graph& graph) {
+  const auto operands = Operands::of(graph, ~std::uint64_t{0});
+  CHECK(operands.has_value(), "a graph that passed its check");
+  std::uint64_t sum = 0;
+  for (const Operator& op : graph.operators) {
+    const Rule* rule = find_rule(op.op);
+    if (rule != nullptr && rule->counts_products) sum += rule->work(operands->site(op));
+  }
+  return sum;
+}
+
 std::string text_of(const Operand& operand) {
   return fmt::format("{}[{}]", name_of(operand.type), fmt::join(operand.sizes, ","));
 }

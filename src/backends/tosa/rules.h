@@ -29,7 +29,8 @@ struct Rule {
   Prepare fast = nullptr;                     // computes the same; null: the plain one is fast enough
   // Steps of a computation in the worst case, where they are not as many as elements.
   std::uint64_t (*work)(const Site& site) = nullptr;
-  bool is_view = false;  // the elements of its input, in their order: nothing is computed
+  bool counts_products = false;  // those steps are multiplications that are summed up
+  bool is_view = false;          // the elements of its input, in their order: nothing is computed
 };
 
 std::span<const Rule> conv_rules();
@@ -50,6 +51,9 @@ const Rule* find_rule(Op op);
 Expected<void> check(const Site& site);
 // Of every operator of a graph that `verify` accepts.
 Expected<void> check(const Graph& graph);
+
+// Multiplications of convolutions and matrices in a graph that `check` accepts.
+std::uint64_t count_products(const Graph& graph);
 
 // "i32[1,4,4,8]"
 std::string text_of(const Operand& operand);

@@ -83,14 +83,17 @@ Kernel plain(const Sites& site) {
   const std::int64_t input_zero = zero_point(site->inputs[3], fields.input_unsigned);
   const std::int64_t output_zero = zero_point(site->inputs[4], fields.output_unsigned);
   const std::int64_t channels = site->inputs[1].count;
-  return {[=, is_double = fields.rounding == Rounding::kDouble](const Call& call) -> Expected<void> {
+  return {[=, rounding = fields.rounding](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     Out* out = call.result<Out>();
     for (std::int64_t i = 0; i < site->output.count; ++i) {
       const std::int64_t channel = i % channels;
       const auto multiplier = static_cast<std::int32_t>(site->inputs[1].at(channel));
       const auto shift = static_cast<std::int32_t>(site->inputs[2].at(channel));
-      out[i] = saturated<Out>(scaled(in[i] - input_zero, multiplier, shift, is_double) + output_zero);
+      const std::int64_t value = in[i] - input_zero;
+      out[i] = saturated<Out>(rounding == Rounding::kInexact
+                                  ? scaled_in_float(value, multiplier, shift, output_zero)
+                                  : scaled(value, multiplier, shift, rounding == Rounding::kDouble) + output_zero);
     }
     return {};
   }};
@@ -175,7 +178,7 @@ Expected<Kernel> fast(const Sites& site, Resources& resources) {
 }
 Expected<Kernel> fast_rescale(const Sites& site, Resources& resources) {
   const auto& fields = site->fields<Rescale>();
-  if (fields.rounding == Rounding::kDouble) return plain_rescale(site, resources);
+  if (fields.rounding != Rounding::kSingle) return plain_rescale(site, resources);
   return with_meant_number(site->inputs[0].type, fields.input_unsigned, [&]<class In>(In) {
     return with_meant_number(site->output.type, fields.output_unsigned,
                              [&]<class Out>(Out) { return fast<In, Out>(site, resources); });
