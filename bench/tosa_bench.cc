@@ -23,7 +23,8 @@ using Shape = std::vector<std::int32_t>;
 // A small image classifier: convolutions with a rescale behind each, some of them depthwise.
 class Network {
  public:
-  explicit Network(bool is_wide) : activation_(is_wide ? Type::kI16 : Type::kI8), sum_(is_wide ? Type::kI48 : Type::kI32) {
+  explicit Network(bool is_wide)
+      : activation_(is_wide ? Type::kI16 : Type::kI8), sum_(is_wide ? Type::kI48 : Type::kI32) {
     shape_ = {1, 32, 32, 8};
     last_ = value(activation_, shape_);
     graph.inputs.push_back(last_);
@@ -46,7 +47,8 @@ class Network {
   }
   ValueIndex constant(Type type, Shape shape, std::uint8_t first) {
     std::vector<std::byte> bytes(*tosa::byte_count(type, shape));
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(first == 0 ? 0 : (i * 37 + first) % 251);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<std::byte>(first == 0 ? 0 : (i * 37 + first) % 251);
     const ValueIndex index = value(type, std::move(shape), Blob::owning(std::move(bytes)));
     graph.operators.push_back({Op::kConst, tosa::Nothing{}, {}, {index}});
     return index;
@@ -107,7 +109,8 @@ std::vector<Tensor> inputs_of(const tosa::Interpreter& interpreter) {
   for (const tosa::Port& port : interpreter.inputs()) {
     inputs.emplace_back(port.dtype, port.sizes);
     std::uint32_t next = 1;
-    for (std::byte& byte : inputs.back().mutable_bytes()) byte = static_cast<std::byte>((next = next * 1664525 + 1) >> 24);
+    for (std::byte& byte : inputs.back().mutable_bytes())
+      byte = static_cast<std::byte>((next = next * 1664525 + 1) >> 24);
   }
   return inputs;
 }

@@ -62,7 +62,8 @@ Expected<void> bench(const BenchOptions& options) {
   const bool is_tosa = TRY(open_file(options.file)).kind == FileKind::kTosa;
   ProgressBar bar("measuring");
   const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) { bar.show(fraction); }};
-  const BenchSummary summary = TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
+  const BenchSummary summary =
+      TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
   bar.clear();
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
@@ -71,7 +72,8 @@ Expected<void> bench(const BenchOptions& options) {
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "How fast a program or a TOSA graph is: load time, latency, delegate and host time.");
+  CLI::App* command =
+      app.add_subcommand("bench", "How fast a program or a TOSA graph is: load time, latency, delegate and host time.");
   const auto options = std::make_shared<BenchOptions>();
   command->add_option("FILE", options->file, "a program file (.pte) or a TOSA graph (.tosa)")->required();
   command

@@ -67,7 +67,8 @@ Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile&
 }
 
 Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file) {
-  if (options.wants_ir) return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
+  if (options.wants_ir)
+    return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
   const tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
   const TosaSummary summary = summarize(file.path, file.bytes.size(), graph);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
@@ -100,7 +101,8 @@ Command add_inspect(CLI::App& app) {
       "inspect", "What is in a .pt2, .pte, .tosa or .stats file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<InspectOptions>();
   command
-      ->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte), a TOSA graph (.tosa) or statistics (.stats)")
+      ->add_option("FILE", options->file,
+                   "a torch.export archive (.pt2), a program file (.pte), a TOSA graph (.tosa) or statistics (.stats)")
       ->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);

@@ -12,8 +12,7 @@ namespace isthmus {
 Expected<OpenFile> open_file(const std::string& path) {
   Blob bytes = TRY(map_file(path));
   const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
-  const bool is_tosa =
-      tosa::looks_like_graph(bytes) || (path.ends_with(".tosa") && !pt2::looks_like_archive(bytes));
+  const bool is_tosa = tosa::looks_like_graph(bytes) || (path.ends_with(".tosa") && !pt2::looks_like_archive(bytes));
   const FileKind kind = is_program             ? FileKind::kProgram
                         : is_stats_file(bytes) ? FileKind::kStatistics
                         : is_tosa              ? FileKind::kTosa

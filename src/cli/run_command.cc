@@ -51,7 +51,8 @@ Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const tosa::I
   if (!options.inputs.empty() || interpreter.inputs().empty()) return read_arrays(options.inputs);
   std::string expected;
   for (const tosa::Port& input : interpreter.inputs()) {
-    expected += fmt::format("{}{}[{}]", expected.empty() ? "" : ", ", name_of(input.dtype), fmt::join(input.sizes, ","));
+    expected +=
+        fmt::format("{}{}[{}]", expected.empty() ? "" : ", ", name_of(input.dtype), fmt::join(input.sizes, ","));
   }
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
@@ -96,9 +97,13 @@ Expected<void> run_file(const RunOptions& options) {
 }  // namespace
 
 Command add_run(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Runs a model in float, a program or a TOSA graph, and writes the outputs as .npy.");
+  CLI::App* command =
+      app.add_subcommand("run", "Runs a model in float, a program or a TOSA graph, and writes the outputs as .npy.");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte) or a TOSA graph (.tosa)")->required();
+  command
+      ->add_option("FILE", options->file,
+                   "a torch.export archive (.pt2), a program file (.pte) or a TOSA graph (.tosa)")
+      ->required();
   command
       ->add_option("--input", options->inputs,
                    "a .npy file for each input, in order; without any, the examples of a .pt2 file")

@@ -133,7 +133,7 @@ struct Value {
   std::string name;
   Type type = Type::kUnknown;
   std::vector<std::int32_t> shape;  // of a shape: one number, how many sizes it has
-  Blob data;                        // of constants: packed as in the file, just as many bytes as the type and shape need
+  Blob data;  // of constants: packed as in the file, just as many bytes as the type and shape need
 
   bool operator==(const Value& other) const;  // the same bytes, wherever they are
 };

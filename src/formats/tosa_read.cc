@@ -44,18 +44,21 @@ class Reader {
   static Expected<const tosa_wire::Block*> only_block(const tosa_wire::Graph& wire) {
     const auto regions = tables_of(wire.regions());
     if (regions.size() != 1 || regions[0]->blocks() == nullptr || regions[0]->blocks()->size() != 1) {
-      return fail(ErrorKind::kUnsupported, fmt::format("{} regions, or not one block in the only one: control flow is not read",
-                                                       regions.size()));
+      return fail(
+          ErrorKind::kUnsupported,
+          fmt::format("{} regions, or not one block in the only one: control flow is not read", regions.size()));
     }
     return regions[0]->blocks()->Get(0);
   }
 
   // Where it lies in the file; some writers add zeros or repeat numbers behind those that count.
-  Expected<Blob> data(const flatbuffers::Vector<std::uint8_t>* bytes, Type type, const std::vector<std::int32_t>& shape) {
+  Expected<Blob> data(const flatbuffers::Vector<std::uint8_t>* bytes, Type type,
+                      const std::vector<std::int32_t>& shape) {
     const auto needed = byte_count(type, shape);
     if (!needed) return bad_input("its size overflows");
     const std::size_t size = bytes == nullptr ? 0 : bytes->size();
-    if (size < *needed) return bad_input(fmt::format("{} bytes of data, but its type and shape need {}", size, *needed));
+    if (size < *needed)
+      return bad_input(fmt::format("{} bytes of data, but its type and shape need {}", size, *needed));
     if (bytes == nullptr) return Blob();
     TRY(copier_.take(*needed));  // not copied here, but by whoever unpacks it
     const auto* start = reinterpret_cast<const std::byte*>(bytes->data());
@@ -77,7 +80,8 @@ class Reader {
   }
   Expected<void> add_tensor(const tosa_wire::Tensor& wire) {
     if (wire.is_variable() || wire.is_unranked() || wire.data_size() != 0) {
-      return fail(ErrorKind::kUnsupported, "variables, tensors of unknown rank and data outside of the file are not read");
+      return fail(ErrorKind::kUnsupported,
+                  "variables, tensors of unknown rank and data outside of the file are not read");
     }
     Value value;
     value.type = TRY(type(wire.type()));
@@ -107,7 +111,8 @@ class Reader {
   Expected<ValueIndex> index(const flatbuffers::String* name) {
     if (const auto known = index_of_place_.find(name); known != index_of_place_.end()) return known->second;
     const auto found = index_of_name_.find(TRY(copier_.text(name)));
-    if (found == index_of_name_.end()) return bad_input(fmt::format("no value has the name {}", shown(name->string_view())));
+    if (found == index_of_name_.end())
+      return bad_input(fmt::format("no value has the name {}", shown(name->string_view())));
     index_of_place_.emplace(name, found->second);
     return found->second;
   }
@@ -138,9 +143,9 @@ class Reader {
       return bad_input(fmt::format("its attributes are those of operator {}", static_cast<int>(wire.fields_type())));
     }
     switch (op.op) {
-#define TOSA_OP(enumerator, name, fields_kind, inputs)                                          \
-  case Op::enumerator:                                                                          \
-    op.fields = TRY(fields(*static_cast<const tosa_wire::fields_kind*>(wire.fields())));        \
+#define TOSA_OP(enumerator, name, fields_kind, inputs)                                   \
+  case Op::enumerator:                                                                   \
+    op.fields = TRY(fields(*static_cast<const tosa_wire::fields_kind*>(wire.fields()))); \
     return {};
 #include "formats/tosa_ops.def"
 #undef TOSA_OP
@@ -175,8 +180,8 @@ class Reader {
     return Fields(NanMode{TRY(nan_mode(wire.nan_mode()))});
   }
   Expected<Fields> fields(const tosa_wire::AvgPool& wire) {
-    return Fields(AvgPool{TRY(list(wire.kernel())), TRY(list(wire.stride())), TRY(list(wire.pad())),
-                          TRY(type(wire.acc_type()))});
+    return Fields(
+        AvgPool{TRY(list(wire.kernel())), TRY(list(wire.stride())), TRY(list(wire.pad())), TRY(type(wire.acc_type()))});
   }
   Expected<Fields> fields(const tosa_wire::MaxPool& wire) {
     return Fields(MaxPool{TRY(list(wire.kernel())), TRY(list(wire.stride())), TRY(list(wire.pad())),

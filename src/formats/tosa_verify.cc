@@ -38,8 +38,8 @@ struct TypeRow {
   std::string_view name;
   std::uint32_t bits;
 };
-constexpr TypeRow kTypes[] = {{"unknown", 0}, {"bool", 8}, {"i4", 4},     {"i8", 8},      {"i16", 16},
-                              {"i32", 32},    {"i48", 48}, {"f32", 32},   {"f16", 16},    {"bf16", 16},
+constexpr TypeRow kTypes[] = {{"unknown", 0}, {"bool", 8},   {"i4", 4},    {"i8", 8},   {"i16", 16},
+                              {"i32", 32},    {"i48", 48},   {"f32", 32},  {"f16", 16}, {"bf16", 16},
                               {"shape", 64},  {"f8e4m3", 8}, {"f8e5m2", 8}};
 
 class GraphVerifier {
@@ -62,7 +62,8 @@ class GraphVerifier {
     for (const ValueIndex index : graph_.outputs) {
       if (index >= graph_.values.size()) return bad_input(fmt::format("output {} is no value", index));
       if (!defined_[index]) return bad_input(fmt::format("nothing computes the output {}", name(index)));
-      if (graph_.values[index].type == Type::kShape) return bad_input(fmt::format("the output {} is a shape", name(index)));
+      if (graph_.values[index].type == Type::kShape)
+        return bad_input(fmt::format("the output {} is a shape", name(index)));
     }
     return {};
   }
@@ -89,7 +90,8 @@ class GraphVerifier {
   Expected<void> define_input(ValueIndex index) {
     if (index >= graph_.values.size()) return bad_input(fmt::format("input {} is no value", index));
     if (defined_[index]) return bad_input(fmt::format("{} is an input twice", name(index)));
-    if (graph_.values[index].type == Type::kShape) return bad_input(fmt::format("the input {} is a shape", name(index)));
+    if (graph_.values[index].type == Type::kShape)
+      return bad_input(fmt::format("the input {} is a shape", name(index)));
     if (graph_.values[index].data.size() != 0) return bad_input(fmt::format("the input {} has data", name(index)));
     defined_[index] = true;
     return {};

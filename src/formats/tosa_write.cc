@@ -79,7 +79,8 @@ class Writer {
   }
 
   Offset<tosa_wire::Operator> write(const Operator& op) {
-    const Offset<void> fields = std::visit([&](const auto& alternative) { return write_fields(alternative); }, op.fields);
+    const Offset<void> fields =
+        std::visit([&](const auto& alternative) { return write_fields(alternative); }, op.fields);
     const auto inputs = names(op.inputs);
     const auto outputs = names(op.outputs);
     Offset<tosa_wire::Location> location;
@@ -88,8 +89,8 @@ class Writer {
       location = tosa_wire::CreateLocation(builder_, text);
     }
     // The tag of the union is the operator's number.
-    return tosa_wire::CreateOperator(builder_, static_cast<std::uint32_t>(op.op),
-                                     static_cast<tosa_wire::Fields>(op.op), fields, inputs, outputs, location);
+    return tosa_wire::CreateOperator(builder_, static_cast<std::uint32_t>(op.op), static_cast<tosa_wire::Fields>(op.op),
+                                     fields, inputs, outputs, location);
   }
 
   template <class Enum>

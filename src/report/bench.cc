@@ -14,7 +14,8 @@ std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", secon
 std::string to_text(const BenchSummary& summary, TextStyle style) {
   const run::Measurement& measured = summary.measured;
   Rows rows(style);
-  rows.add(summary.is_program ? "program" : "graph", fmt::format("{}, {}", summary.file, counted(summary.threads, "thread")));
+  rows.add(summary.is_program ? "program" : "graph",
+           fmt::format("{}, {}", summary.file, counted(summary.threads, "thread")));
   rows.add("load", milliseconds(summary.load_seconds));
   rows.add("first run", milliseconds(measured.first_seconds));
   rows.add("latency", fmt::format("min {}, p50 {}, p90 {} over {}", milliseconds(measured.min_seconds),

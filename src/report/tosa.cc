@@ -67,7 +67,8 @@ std::string to_text(const TosaSummary& summary, TextStyle style) {
   rows.add("graph", fmt::format("{}  ({}, TOSA {})", summary.file, human_bytes(summary.bytes), summary.version));
   rows.add("inputs", texts_of(summary.inputs));
   rows.add("outputs", texts_of(summary.outputs));
-  rows.add("constants", fmt::format("{} in {}", human_bytes(summary.constant_bytes), counted(summary.constants, "constant")));
+  rows.add("constants",
+           fmt::format("{} in {}", human_bytes(summary.constant_bytes), counted(summary.constants, "constant")));
   if (summary.problem.empty()) {
     rows.add("products", fmt::format("{} in convolutions and matrices", with_separators(summary.products)));
   } else {

@@ -1,4 +1,5 @@
-// Reads arbitrary bytes as a TOSA file; what is accepted is shown, written again, loaded and run, by both sets of kernels.
+// Reads arbitrary bytes as a TOSA file; what is accepted is shown, written again, loaded and run, by both sets of
+// kernels.
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +23,8 @@ std::vector<isthmus::Tensor> inputs_of(const isthmus::tosa::Interpreter& interpr
   unsigned next = 1;
   for (const auto& port : interpreter.inputs()) {
     isthmus::Tensor& tensor = inputs.emplace_back(port.dtype, port.sizes);
-    for (std::byte& byte : tensor.mutable_bytes()) byte = static_cast<std::byte>((next = next * 1103515245 + 12345) >> 16);
+    for (std::byte& byte : tensor.mutable_bytes())
+      byte = static_cast<std::byte>((next = next * 1103515245 + 12345) >> 16);
   }
   return inputs;
 }

@@ -178,7 +178,8 @@ Expected<std::string> run_case(const Files& files, const std::string& folder) {
     const auto outputs = TRY(interpreter.run(inputs));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Tensor expected = TRY(recorded(files, folder, interpreter.outputs()[i].name));
-      if (outputs[i].dtype() != expected.dtype() || outputs[i].sizes() != expected.sizes()) return "another type or shape";
+      if (outputs[i].dtype() != expected.dtype() || outputs[i].sizes() != expected.sizes())
+        return "another type or shape";
       if (!std::ranges::equal(outputs[i].bytes(), expected.bytes())) {
         return options.kernels == tosa::Kernels::kPlain ? "other numbers" : "other numbers from fast kernels";
       }

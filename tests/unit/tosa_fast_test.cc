@@ -29,7 +29,8 @@ class Random {
     for (const std::int32_t size : shape) count *= size;
     const std::int64_t end = std::int64_t{1} << (tosa::bits_of(type) - 1);
     Ints result;
-    for (std::int64_t i = 0; i < count; ++i) result.push_back(type == Type::kBool ? between(0, 1) : between(-end, end - 1));
+    for (std::int64_t i = 0; i < count; ++i)
+      result.push_back(type == Type::kBool ? between(0, 1) : between(-end, end - 1));
     return result;
   }
   std::mt19937& engine() { return random_; }
@@ -78,7 +79,8 @@ ValueIndex conv(TosaBuilder& b, Random& random, Op op, const ConvTypes& types, c
   const ValueIndex bias = constant_or_input(b, random, types.out, {random.coin() ? 1 : channels});
   const ValueIndex in_zero = zero_point(b, random, types.in);
   const ValueIndex weight_zero = zero_point(b, random, types.weights);
-  const tosa::Conv fields{{y.before, y.after, x.before, x.after}, {y.stride, x.stride}, {y.dilation, x.dilation}, false, types.out};
+  const tosa::Conv fields{
+      {y.before, y.after, x.before, x.after}, {y.stride, x.stride}, {y.dilation, x.dilation}, false, types.out};
   return b.op(op, fields, {in, weights, bias, in_zero, weight_zero}, types.out, {batch, y.out, x.out, channels});
 }
 
@@ -102,8 +104,8 @@ TEST_P(TosaFast, DepthwiseConvolution) {
   const Spatial y = spatial(random), x = spatial(random);
   const std::int32_t batch = random.up_to(3), in = random.up_to(20), multiplier = random.coin() ? 1 : random.up_to(4);
   const ValueIndex image = b.input(types.in, {batch, y.in, x.in, in});
-  b.output(conv(b, random, Op::kDepthwiseConv2d, types, y, x, image, {y.kernel, x.kernel, in, multiplier}, in * multiplier,
-                batch));
+  b.output(conv(b, random, Op::kDepthwiseConv2d, types, y, x, image, {y.kernel, x.kernel, in, multiplier},
+                in * multiplier, batch));
   compare(b, random);
 }
 
@@ -113,7 +115,8 @@ TEST_P(TosaFast, DepthwiseConvolutionOfManyTaps) {
   TosaBuilder b;
   const Spatial whole{19, 19, 1, 1, 0, 0, 1};
   const ValueIndex image = b.input(Type::kI16, {1, 19, 19, 3});
-  b.output(conv(b, random, Op::kDepthwiseConv2d, {Type::kI16, Type::kI8, Type::kI48}, whole, whole, image, {19, 19, 3, 1}, 3, 1));
+  b.output(conv(b, random, Op::kDepthwiseConv2d, {Type::kI16, Type::kI8, Type::kI48}, whole, whole, image,
+                {19, 19, 3, 1}, 3, 1));
   compare(b, random);
 }
 
@@ -142,7 +145,8 @@ TEST_P(TosaFast, MatMul) {
   Random random(GetParam());
   TosaBuilder b;
   const Type type = random.coin() ? Type::kI8 : Type::kI16;
-  const std::int32_t n = random.up_to(3), h = random.up_to(90), c = random.up_to(GetParam() % 8 == 0 ? 600 : 30), w = random.up_to(40);
+  const std::int32_t n = random.up_to(3), h = random.up_to(90), c = random.up_to(GetParam() % 8 == 0 ? 600 : 30),
+                     w = random.up_to(40);
   const ValueIndex left = b.input(type, {n, h, c});
   const ValueIndex right = constant_or_input(b, random, type, {n, c, w});
   const ValueIndex left_zero = zero_point(b, random, type);
@@ -229,7 +233,8 @@ TEST_P(TosaFast, Shifts) {
       const Shape by{random.coin() ? 1 : shape[0], shape[1]};
       const ValueIndex x = b.input(type, shape);
       Ints shifts;
-      for (std::int32_t i = 0; i < by[0] * by[1]; ++i) shifts.push_back(random.below(static_cast<std::int32_t>(tosa::bits_of(type))));
+      for (std::int32_t i = 0; i < by[0] * by[1]; ++i)
+        shifts.push_back(random.below(static_cast<std::int32_t>(tosa::bits_of(type))));
       tosa::Fields fields = tosa::fields_of(op);
       if (auto* right = std::get_if<tosa::RightShift>(&fields)) right->round = random.coin();
       b.output(b.op(op, fields, {x, b.constant(type, by, shifts)}, type, shape));
@@ -255,8 +260,8 @@ TEST_P(TosaFast, Networks) {
     const ValueIndex shift = b.constant(Type::kI8, {shape.back()}, shifts);
     const ValueIndex in_zero = zero_point(b, random, in);
     const ValueIndex out_zero = zero_point(b, random, out);
-    return b.op(Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, true}, {from, multiplier, shift, in_zero, out_zero},
-                out, shape);
+    return b.op(Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, true},
+                {from, multiplier, shift, in_zero, out_zero}, out, shape);
   };
   const ConvTypes types{Type::kI8, Type::kI8, Type::kI32};
   for (int layer = 0; layer < 6; ++layer) {
@@ -280,9 +285,10 @@ TEST_P(TosaFast, Networks) {
         break;
       }
       case 3: {
-        const ValueIndex flat = b.op(Op::kReshape, tosa::Nothing{}, {x, b.shape({batch, height * width, channels})}, Type::kI8,
-                                     {batch, height * width, channels});
-        const ValueIndex turned = b.op(Op::kTranspose, tosa::Transpose{{0, 2, 1}}, {flat}, Type::kI8, {batch, channels, height * width});
+        const ValueIndex flat = b.op(Op::kReshape, tosa::Nothing{}, {x, b.shape({batch, height * width, channels})},
+                                     Type::kI8, {batch, height * width, channels});
+        const ValueIndex turned =
+            b.op(Op::kTranspose, tosa::Transpose{{0, 2, 1}}, {flat}, Type::kI8, {batch, channels, height * width});
         b.output(turned);
         x = b.op(Op::kReshape, tosa::Nothing{}, {flat, b.shape({batch, height, width, channels})}, Type::kI8, shape);
         break;

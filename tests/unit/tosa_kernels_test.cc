@@ -64,8 +64,9 @@ TosaBuilder mat_mul(Type type, std::int32_t n, std::int32_t h, std::int32_t c, s
 
 TEST(TosaKernels, MatMulByHand) {
   // [1 2 3; 4 5 6] * [1 0; 0 1; 1 1]
-  EXPECT_THAT(run(mat_mul(Type::kI8, 1, 2, 3, 2), {i8({1, 2, 3}, {1, 2, 3, 4, 5, 6}), i8({1, 3, 2}, {1, 0, 0, 1, 1, 1})}),
-              ElementsAre(4, 5, 10, 11));
+  EXPECT_THAT(
+      run(mat_mul(Type::kI8, 1, 2, 3, 2), {i8({1, 2, 3}, {1, 2, 3, 4, 5, 6}), i8({1, 3, 2}, {1, 0, 0, 1, 1, 1})}),
+      ElementsAre(4, 5, 10, 11));
   // The same with 1 and -1 taken off: [0 1 2; 3 4 5] * [2 1; 1 2; 2 2]
   EXPECT_THAT(run(mat_mul(Type::kI8, 1, 2, 3, 2, 1, -1),
                   {i8({1, 2, 3}, {1, 2, 3, 4, 5, 6}), i8({1, 3, 2}, {1, 0, 0, 1, 1, 1})}),
@@ -77,8 +78,9 @@ TEST(TosaKernels, MatMulByHand) {
   EXPECT_THAT(run(mat_mul(Type::kI16, 1, 1, 3, 1),
                   {i16({1, 1, 3}, {-32768, -32768, -32768}), i16({1, 3, 1}, {-32768, -32768, -32768})}),
               ElementsAre(std::int64_t{3} << 30));
-  EXPECT_THAT(run(mat_mul(Type::kI16, 1, 1, 2, 2), {i16({1, 1, 2}, {32767, -1}), i16({1, 2, 2}, {32767, -32768, 255, 256})}),
-              ElementsAre(1073676289 - 255, -1073709056 - 256));
+  EXPECT_THAT(
+      run(mat_mul(Type::kI16, 1, 1, 2, 2), {i16({1, 1, 2}, {32767, -1}), i16({1, 2, 2}, {32767, -32768, 255, 256})}),
+      ElementsAre(1073676289 - 255, -1073709056 - 256));
 }
 
 TEST(TosaKernels, MatMulAsALoop) {
@@ -125,7 +127,8 @@ TEST(TosaKernels, ConvolutionOf16BitsAsALoop) {
   std::mt19937 random(2);
   for (int i = 0; i < 12; ++i) {
     const auto some = [&](int most) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(most)); };
-    const std::int32_t n = some(2), ih = 3 + some(5), iw = 3 + some(5), ic = some(i < 2 ? 90 : 9), oc = some(20), k = some(3);
+    const std::int32_t n = some(2), ih = 3 + some(5), iw = 3 + some(5), ic = some(i < 2 ? 90 : 9), oc = some(20),
+                       k = some(3);
     const std::int32_t pad = k - 1;
     const std::int32_t oh = ih + pad, ow = iw + pad - (k - 1);
     TosaBuilder b;
@@ -184,7 +187,8 @@ TEST(TosaKernels, ScatterByHand) {
   // The last of two stays.
   EXPECT_THAT(run(scatter(), {values, i32({2, 2}, {1, 1, 0, 0}), x}),
               ElementsAre(1, 2, -3, -4, 5, 6, -7, -8, 9, 10, 11, 12));
-  EXPECT_THAT(failure(scatter(), {values, i32({2, 2}, {1, 3, 0, 0}), x}), HasSubstr("index 3 of 3 rows\n  in SCATTER \"v3\""));
+  EXPECT_THAT(failure(scatter(), {values, i32({2, 2}, {1, 3, 0, 0}), x}),
+              HasSubstr("index 3 of 3 rows\n  in SCATTER \"v3\""));
   EXPECT_THAT(failure(scatter(), {values, i32({2, 2}, {1, -1, 0, 0}), x}), HasSubstr("index -1 of 3 rows"));
 }
 
@@ -225,7 +229,8 @@ TEST(TosaKernels, ResizeAsALoop) {
     r.border = {some(24) - 12, some(24) - 12};
     const auto size = [&](std::int32_t in, std::size_t i) {
       const std::int64_t extent = (in - 1) * r.scale[2 * i] - r.offset[i] + r.border[i];
-      return static_cast<std::int32_t>(extent < 0 || extent % r.scale[2 * i + 1] != 0 ? 0 : extent / r.scale[2 * i + 1] + 1);
+      return static_cast<std::int32_t>(
+          extent < 0 || extent % r.scale[2 * i + 1] != 0 ? 0 : extent / r.scale[2 * i + 1] + 1);
     };
     r.out_height = size(r.height, 0);
     r.out_width = size(r.width, 1);
@@ -257,8 +262,8 @@ TEST(TosaKernels, ResizeAsALoop) {
             expected.push_back(pixel(2 * dy >= r.scale[0] ? y + 1 : y, 2 * dx >= r.scale[2] ? x + 1 : x, c));
           } else {
             expected.push_back(pixel(y, x, c) * (r.scale[0] - dy) * (r.scale[2] - dx) +
-                               pixel(y, x + 1, c) * (r.scale[0] - dy) * dx + pixel(y + 1, x, c) * dy * (r.scale[2] - dx) +
-                               pixel(y + 1, x + 1, c) * dy * dx);
+                               pixel(y, x + 1, c) * (r.scale[0] - dy) * dx +
+                               pixel(y + 1, x, c) * dy * (r.scale[2] - dx) + pixel(y + 1, x + 1, c) * dy * dx);
           }
         }
       }
@@ -268,7 +273,8 @@ TEST(TosaKernels, ResizeAsALoop) {
 }
 
 TEST(TosaKernels, GreaterEqualAndGather) {
-  EXPECT_THAT(run(two(Op::kGreaterEqual, tosa::Nothing{}, Type::kI32, {3}, Type::kBool), {i32({3}, {1, 2, 3}), i32({3}, {2, 2, 2})}),
+  EXPECT_THAT(run(two(Op::kGreaterEqual, tosa::Nothing{}, Type::kI32, {3}, Type::kBool),
+                  {i32({3}, {1, 2, 3}), i32({3}, {2, 2, 2})}),
               ElementsAre(0, 1, 1));
   TosaBuilder b;
   const auto values = b.input(Type::kI8, {1, 3, 2});
@@ -314,7 +320,8 @@ TEST(TosaKernels, WhatHasNoResultIsAnError) {
   const auto of = [&](Op op, Type type, const Tensor& a, const Tensor& b) {
     return failure(two(op, tosa::fields_of(op), type, {1}, type), {a, b});
   };
-  EXPECT_THAT(of(Op::kIntDiv, Type::kI32, i32({1}, {1}), i32({1}, {0})), HasSubstr("a division by 0\n  in INTDIV \"v2\""));
+  EXPECT_THAT(of(Op::kIntDiv, Type::kI32, i32({1}, {1}), i32({1}, {0})),
+              HasSubstr("a division by 0\n  in INTDIV \"v2\""));
   EXPECT_THAT(of(Op::kLogicalLeftShift, Type::kI32, i32({1}, {1}), i32({1}, {32})), HasSubstr("a shift by 32"));
   EXPECT_THAT(of(Op::kLogicalRightShift, Type::kI8, i8({1}, {1}), i8({1}, {8})), HasSubstr("a shift by 8"));
   EXPECT_THAT(of(Op::kArithmeticRightShift, Type::kI16, i16({1}, {1}), i16({1}, {-1})), HasSubstr("a shift by -1"));
@@ -323,7 +330,8 @@ TEST(TosaKernels, WhatHasNoResultIsAnError) {
 TEST(TosaKernels, InputsAreWhatTheGraphSays) {
   const TosaBuilder b = two(Op::kAdd, tosa::Nothing{}, Type::kI32, {2}, Type::kI32);
   EXPECT_THAT(failure(b, {i32({2}, {1, 2})}), HasSubstr("1 inputs are given, but the graph has 2"));
-  EXPECT_THAT(failure(b, {i32({2}, {1, 2}), i16({2}, {1, 2})}), HasSubstr("input 1 \"v1\" is i32[2], but i16[2] is given"));
+  EXPECT_THAT(failure(b, {i32({2}, {1, 2}), i16({2}, {1, 2})}),
+              HasSubstr("input 1 \"v1\" is i32[2], but i16[2] is given"));
   EXPECT_THAT(failure(b, {i32({2}, {1, 2}), i32({1, 2}, {1, 2})}), HasSubstr("but i32[1,2] is given"));
 }
 

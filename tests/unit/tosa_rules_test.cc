@@ -39,8 +39,8 @@ TosaBuilder conv() {
   const ValueIndex bias = b.constant(Type::kI32, {4}, {1, 2, 3, 4});
   const ValueIndex in_zero = b.zero(Type::kI8, 5);
   const ValueIndex weight_zero = b.zero(Type::kI8);
-  b.output(b.op(Op::kConv2d, tosa::Conv{{0, 0, 0, 0}, {2, 2}, {1, 1}, false, Type::kI32}, {x, w, bias, in_zero, weight_zero},
-                Type::kI32, {1, 2, 2, 4}));
+  b.output(b.op(Op::kConv2d, tosa::Conv{{0, 0, 0, 0}, {2, 2}, {1, 1}, false, Type::kI32},
+                {x, w, bias, in_zero, weight_zero}, Type::kI32, {1, 2, 2, 4}));
   return b;
 }
 tosa::Conv& conv_fields(TosaBuilder& b) { return std::get<tosa::Conv>(b.graph.operators.back().fields); }
@@ -52,19 +52,55 @@ const Fault kConvFaults[] = {
      },
      "along axis 1 of \"v5\" there are 3 to go in steps of 2, which does not come out even\n  in CONV2D \"v5\""},
     {"steps",
-     [](TosaBuilder& b) { conv_fields(b).stride = {1, 2}; },
+     [](TosaBuilder& b) {
+       conv_fields(b).stride = {1, 2};
+     },
      "the output \"v5\" is i32[1,2,2,4], but 3 long along axis 1"},
-    {"stride", [](TosaBuilder& b) { conv_fields(b).stride = {0, 2}; }, "the stride is [0,2]"},
-    {"large stride", [](TosaBuilder& b) { conv_fields(b).stride = {8193, 2}; }, "its numbers are from 1 to 8192"},
-    {"pad", [](TosaBuilder& b) { conv_fields(b).pad = {-1, 0, 0, 0}; }, "the padding is [-1,0,0,0]"},
-    {"pads", [](TosaBuilder& b) { conv_fields(b).pad = {0, 0}; }, "the padding has 2 numbers instead of 4"},
-    {"dilation", [](TosaBuilder& b) { conv_fields(b).dilation = {2731, 1}; }, "a kernel of 3 with a dilation of 2731"},
+    {"stride",
+     [](TosaBuilder& b) {
+       conv_fields(b).stride = {0, 2};
+     },
+     "the stride is [0,2]"},
+    {"large stride",
+     [](TosaBuilder& b) {
+       conv_fields(b).stride = {8193, 2};
+     },
+     "its numbers are from 1 to 8192"},
+    {"pad",
+     [](TosaBuilder& b) {
+       conv_fields(b).pad = {-1, 0, 0, 0};
+     },
+     "the padding is [-1,0,0,0]"},
+    {"pads",
+     [](TosaBuilder& b) {
+       conv_fields(b).pad = {0, 0};
+     },
+     "the padding has 2 numbers instead of 4"},
+    {"dilation",
+     [](TosaBuilder& b) {
+       conv_fields(b).dilation = {2731, 1};
+     },
+     "a kernel of 3 with a dilation of 2731"},
     {"acc", [](TosaBuilder& b) { conv_fields(b).acc_type = Type::kI48; }, "sums in i48 instead of i32"},
-    {"bias", [](TosaBuilder& b) { b.graph.operators.back().inputs[2] = b.graph.operators.back().inputs[3]; }, "types i8 i8 i8 i8 i8 > i32"},
-    {"channels", [](TosaBuilder& b) { b.graph.values[0].shape = {1, 5, 5, 2}; }, "do not fit 2 channels of the input"},
-    {"rank", [](TosaBuilder& b) { b.graph.values[0].shape = {5, 5, 3}; }, "the input \"v0\" is i8[5,5,3], but it has 4 dimensions"},
-    {"batch", [](TosaBuilder& b) { b.graph.values[5].shape = {2, 2, 2, 4}; }, "the output \"v5\" is i32[2,2,2,4] instead of [1,2,2,4]"},
-    {"type", [](TosaBuilder& b) { b.graph.values[0].type = Type::kI16; }, "types i16 i8 i32 i8 i8 > i32, but legal are"},
+    {"bias", [](TosaBuilder& b) { b.graph.operators.back().inputs[2] = b.graph.operators.back().inputs[3]; },
+     "types i8 i8 i8 i8 i8 > i32"},
+    {"channels",
+     [](TosaBuilder& b) {
+       b.graph.values[0].shape = {1, 5, 5, 2};
+     },
+     "do not fit 2 channels of the input"},
+    {"rank",
+     [](TosaBuilder& b) {
+       b.graph.values[0].shape = {5, 5, 3};
+     },
+     "the input \"v0\" is i8[5,5,3], but it has 4 dimensions"},
+    {"batch",
+     [](TosaBuilder& b) {
+       b.graph.values[5].shape = {2, 2, 2, 4};
+     },
+     "the output \"v5\" is i32[2,2,2,4] instead of [1,2,2,4]"},
+    {"type", [](TosaBuilder& b) { b.graph.values[0].type = Type::kI16; },
+     "types i16 i8 i32 i8 i8 > i32, but legal are"},
 };
 
 class TosaConvRules : public testing::TestWithParam<Fault> {};
@@ -115,7 +151,9 @@ const Fault kFaults[] = {
      },
      "the shift \"v1\" is 1, but at most 0 for i16"},
     {"rank",
-     [](TosaBuilder& b) { b.op(Op::kAbs, tosa::Nothing{}, {b.input(Type::kI32, {1, 1, 1, 1, 1, 1, 1})}, Type::kI32, {1, 1, 1, 1, 1, 1, 1}); },
+     [](TosaBuilder& b) {
+       b.op(Op::kAbs, tosa::Nothing{}, {b.input(Type::kI32, {1, 1, 1, 1, 1, 1, 1})}, Type::kI32, {1, 1, 1, 1, 1, 1, 1});
+     },
      "\"v0\" has 7 dimensions, and level 8K allows 6\n  in ABS \"v1\""},
     {"list",
      [](TosaBuilder& b) {
@@ -136,28 +174,34 @@ const Fault kFaults[] = {
      },
      "types i8 i16 > i8"},
     {"axis",
-     [](TosaBuilder& b) { b.op(Op::kReduceSum, tosa::Axis{2}, {b.input(Type::kI32, {2, 3})}, Type::kI32, {2, 1}); },
+     [](TosaBuilder& b) {
+       b.op(Op::kReduceSum, tosa::Axis{2}, {b.input(Type::kI32, {2, 3})}, Type::kI32, {2, 1});
+     },
      "axis 2 of \"v0\" i32[2,3]"},
     {"table of 8 bits",
      [](TosaBuilder& b) {
        const auto x = b.input(Type::kI8, {2});
-       b.op(Op::kTable, tosa::Nothing{}, {x, b.constant(Type::kI8, {255}, std::vector<std::int64_t>(255, 0))}, Type::kI8, {2});
+       b.op(Op::kTable, tosa::Nothing{}, {x, b.constant(Type::kI8, {255}, std::vector<std::int64_t>(255, 0))},
+            Type::kI8, {2});
      },
      "the table \"v1\" is i8[255] instead of [256]"},
     {"table of 16 bits",
      [](TosaBuilder& b) {
        const auto x = b.input(Type::kI16, {2});
-       b.op(Op::kTable, tosa::Nothing{}, {x, b.constant(Type::kI16, {512}, std::vector<std::int64_t>(512, 0))}, Type::kI32, {2});
+       b.op(Op::kTable, tosa::Nothing{}, {x, b.constant(Type::kI16, {512}, std::vector<std::int64_t>(512, 0))},
+            Type::kI32, {2});
      },
      "the table \"v1\" is i16[512] instead of [513]"},
     {"pool padding",
      [](TosaBuilder& b) {
-       b.op(Op::kMaxPool2d, tosa::MaxPool{{2, 2}, {1, 1}, {2, 0, 0, 0}}, {b.input(Type::kI8, {1, 3, 3, 1})}, Type::kI8, {1, 4, 2, 1});
+       b.op(Op::kMaxPool2d, tosa::MaxPool{{2, 2}, {1, 1}, {2, 0, 0, 0}}, {b.input(Type::kI8, {1, 3, 3, 1})}, Type::kI8,
+            {1, 4, 2, 1});
      },
      "a padding of 2 is not less than the kernel's 2"},
     {"pool size",
      [](TosaBuilder& b) {
-       b.op(Op::kMaxPool2d, tosa::MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {b.input(Type::kI8, {1, 3, 4, 1})}, Type::kI8, {1, 1, 2, 1});
+       b.op(Op::kMaxPool2d, tosa::MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {b.input(Type::kI8, {1, 3, 4, 1})}, Type::kI8,
+            {1, 1, 2, 1});
      },
      "there are 1 to go in steps of 2, which does not come out even"},
     {"transposed padding",
@@ -165,8 +209,8 @@ const Fault kFaults[] = {
        const auto x = b.input(Type::kI8, {1, 3, 3, 1});
        const auto w = b.constant(Type::kI8, {1, 2, 2, 1}, {1, 1, 1, 1});
        const auto bias = b.constant(Type::kI32, {1}, {0});
-       b.op(Op::kTransposeConv2d, tosa::TransposeConv{{-2, 0, 0, 0}, {1, 1}}, {x, w, bias, b.zero(Type::kI8), b.zero(Type::kI8)},
-            Type::kI32, {1, 2, 4, 1});
+       b.op(Op::kTransposeConv2d, tosa::TransposeConv{{-2, 0, 0, 0}, {1, 1}},
+            {x, w, bias, b.zero(Type::kI8), b.zero(Type::kI8)}, Type::kI32, {1, 2, 4, 1});
      },
      "a padding of -2 and 0 takes all of a kernel of 2"},
     {"clamp",
@@ -180,7 +224,9 @@ const Fault kFaults[] = {
      },
      "bounds of 1 and 1 bytes for i16"},
     {"permutation",
-     [](TosaBuilder& b) { b.op(Op::kTranspose, tosa::Transpose{{0, 0}}, {b.input(Type::kI8, {2, 2})}, Type::kI8, {2, 2}); },
+     [](TosaBuilder& b) {
+       b.op(Op::kTranspose, tosa::Transpose{{0, 0}}, {b.input(Type::kI8, {2, 2})}, Type::kI8, {2, 2});
+     },
      "the permutation has axis 0 twice"},
     {"slice",
      [](TosaBuilder& b) {
@@ -189,7 +235,9 @@ const Fault kFaults[] = {
      },
      "3 elements from 3 on of 5 along axis 0"},
     {"reshape",
-     [](TosaBuilder& b) { b.op(Op::kReshape, tosa::Nothing{}, {b.input(Type::kI8, {5}), b.shape({2, 2})}, Type::kI8, {2, 2}); },
+     [](TosaBuilder& b) {
+       b.op(Op::kReshape, tosa::Nothing{}, {b.input(Type::kI8, {5}), b.shape({2, 2})}, Type::kI8, {2, 2});
+     },
      "5 elements become 4"},
     {"pad count",
      [](TosaBuilder& b) {
@@ -200,15 +248,15 @@ const Fault kFaults[] = {
     {"resize scale",
      [](TosaBuilder& b) {
        const auto x = b.input(Type::kI8, {1, 2, 2, 1});
-       b.op(Op::kResize, tosa::Resize{tosa::ResizeMode::kNearest}, {x, b.shape({257, 1, 1, 1}), b.shape({0, 0}), b.shape({0, 0})},
-            Type::kI8, {1, 258, 2, 1});
+       b.op(Op::kResize, tosa::Resize{tosa::ResizeMode::kNearest},
+            {x, b.shape({257, 1, 1, 1}), b.shape({0, 0}), b.shape({0, 0})}, Type::kI8, {1, 258, 2, 1});
      },
      "a scale of 257/1, and level 8K allows 256"},
     {"resize mode",
      [](TosaBuilder& b) {
        const auto x = b.input(Type::kI8, {1, 2, 2, 1});
-       b.op(Op::kResize, tosa::Resize{tosa::ResizeMode::kBilinear}, {x, b.shape({1, 1, 1, 1}), b.shape({0, 0}), b.shape({0, 0})},
-            Type::kI8, {1, 2, 2, 1});
+       b.op(Op::kResize, tosa::Resize{tosa::ResizeMode::kBilinear},
+            {x, b.shape({1, 1, 1, 1}), b.shape({0, 0}), b.shape({0, 0})}, Type::kI8, {1, 2, 2, 1});
      },
      "mode 2 does not make i8 of i8"},
     {"matrices",
@@ -217,8 +265,7 @@ const Fault kFaults[] = {
        b.op(Op::kMatMul, tosa::Nothing{}, {x, y, z, z}, Type::kI32, {1, 2, 2});
      },
      "the right matrix \"v1\" is i8[1,4,2] instead of [1,3,2]"},
-    {"float",
-     [](TosaBuilder& b) { b.op(Op::kSigmoid, tosa::Nothing{}, {b.input(Type::kF32, {2})}, Type::kF32, {2}); },
+    {"float", [](TosaBuilder& b) { b.op(Op::kSigmoid, tosa::Nothing{}, {b.input(Type::kF32, {2})}, Type::kF32, {2}); },
      "this operator is none of those in integers that Isthmus computes\n  in SIGMOID \"v1\""},
     {"float add",
      [](TosaBuilder& b) {
@@ -261,11 +308,14 @@ TEST(TosaRescaleRules, AreKept) {
   EXPECT_THAT(rescale_refusal({.shift = 63}), HasSubstr("shift 0 is 63"));
   EXPECT_THAT(rescale_refusal({.in = Type::kI16, .in_zero = 1}), HasSubstr("i16 has no zero point"));
   EXPECT_THAT(rescale_refusal({.in = Type::kI32, .in_zero = 1}), HasSubstr("i32 has no zero point"));
-  EXPECT_EQ(rescale_refusal({.in = Type::kI16, .fields = Rescale{true, Rounding::kSingle, false, true}, .in_zero = -32768}),
-            "accepted");
-  EXPECT_THAT(rescale_refusal({.in = Type::kI16, .fields = Rescale{true, Rounding::kSingle, false, true}, .in_zero = 7}),
-              HasSubstr("has no zero point"));
-  EXPECT_THAT(rescale_refusal({.fields = Rescale{true, Rounding::kSingle, false, true, true}}), HasSubstr("not both sides"));
+  EXPECT_EQ(
+      rescale_refusal({.in = Type::kI16, .fields = Rescale{true, Rounding::kSingle, false, true}, .in_zero = -32768}),
+      "accepted");
+  EXPECT_THAT(
+      rescale_refusal({.in = Type::kI16, .fields = Rescale{true, Rounding::kSingle, false, true}, .in_zero = 7}),
+      HasSubstr("has no zero point"));
+  EXPECT_THAT(rescale_refusal({.fields = Rescale{true, Rounding::kSingle, false, true, true}}),
+              HasSubstr("not both sides"));
   EXPECT_THAT(rescale_refusal({.in = Type::kI32, .fields = Rescale{true, Rounding::kSingle, false, false, true}}),
               HasSubstr("neither side can be unsigned"));
   EXPECT_THAT(rescale_refusal({.in = Type::kI48, .fields = Rescale{true}}), HasSubstr("types i48 i32"));
@@ -280,13 +330,57 @@ TEST(TosaRules, OfEveryOperatorThatIsComputed) {
   for (const Op op : tosa::all_ops()) {
     if (tosa::find_rule(op) != nullptr) computed.insert(tosa::name_of(op));
   }
-  for (const char* name : {"ARGMAX", "AVG_POOL2D", "CONV2D", "DEPTHWISE_CONV2D", "MATMUL", "MAX_POOL2D", "TRANSPOSE_CONV2D",
-                           "CLAMP", "ADD", "ARITHMETIC_RIGHT_SHIFT", "BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "INTDIV",
-                           "LOGICAL_AND", "LOGICAL_LEFT_SHIFT", "LOGICAL_RIGHT_SHIFT", "LOGICAL_OR", "LOGICAL_XOR", "MAXIMUM",
-                           "MINIMUM", "MUL", "SUB", "TABLE", "ABS", "BITWISE_NOT", "CLZ", "LOGICAL_NOT", "NEGATE", "SELECT",
-                           "EQUAL", "GREATER", "GREATER_EQUAL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN",
-                           "REDUCE_SUM", "CONCAT", "PAD", "RESHAPE", "REVERSE", "SLICE", "TILE", "TRANSPOSE", "GATHER",
-                           "SCATTER", "RESIZE", "CAST", "RESCALE", "IDENTITY"}) {
+  for (const char* name : {"ARGMAX",
+                           "AVG_POOL2D",
+                           "CONV2D",
+                           "DEPTHWISE_CONV2D",
+                           "MATMUL",
+                           "MAX_POOL2D",
+                           "TRANSPOSE_CONV2D",
+                           "CLAMP",
+                           "ADD",
+                           "ARITHMETIC_RIGHT_SHIFT",
+                           "BITWISE_AND",
+                           "BITWISE_OR",
+                           "BITWISE_XOR",
+                           "INTDIV",
+                           "LOGICAL_AND",
+                           "LOGICAL_LEFT_SHIFT",
+                           "LOGICAL_RIGHT_SHIFT",
+                           "LOGICAL_OR",
+                           "LOGICAL_XOR",
+                           "MAXIMUM",
+                           "MINIMUM",
+                           "MUL",
+                           "SUB",
+                           "TABLE",
+                           "ABS",
+                           "BITWISE_NOT",
+                           "CLZ",
+                           "LOGICAL_NOT",
+                           "NEGATE",
+                           "SELECT",
+                           "EQUAL",
+                           "GREATER",
+                           "GREATER_EQUAL",
+                           "REDUCE_ALL",
+                           "REDUCE_ANY",
+                           "REDUCE_MAX",
+                           "REDUCE_MIN",
+                           "REDUCE_SUM",
+                           "CONCAT",
+                           "PAD",
+                           "RESHAPE",
+                           "REVERSE",
+                           "SLICE",
+                           "TILE",
+                           "TRANSPOSE",
+                           "GATHER",
+                           "SCATTER",
+                           "RESIZE",
+                           "CAST",
+                           "RESCALE",
+                           "IDENTITY"}) {
     EXPECT_TRUE(computed.erase(name) == 1) << name;
   }
   EXPECT_TRUE(computed.empty());
@@ -294,7 +388,8 @@ TEST(TosaRules, OfEveryOperatorThatIsComputed) {
 
 TEST(TosaLimits, OfMemoryAndSteps) {
   const TosaBuilder b = conv();
-  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_bytes = 100}).error().text(), HasSubstr("than there may be\n  in CONV2D"));
+  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_bytes = 100}).error().text(),
+              HasSubstr("than there may be\n  in CONV2D"));
   EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_bytes = 100, .kernels = tosa::Kernels::kPlain}).error().text(),
               HasSubstr("bytes of memory, and there may be 100"));
   EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_work = 400}).error().text(), HasSubstr("more than 400 steps"));

@@ -172,7 +172,8 @@ TEST(TosaFile, IsWhatTheFormatSays) {
   EXPECT_TRUE(tosa::read_graph(file)->version == tosa::Version{});
   EXPECT_THAT(refusal(replaced(file, "TOSA", "TOSB")), HasSubstr("damaged, or no TOSA graph"));
   EXPECT_THAT(refusal(Blob()), HasSubstr("damaged"));
-  for (std::size_t size = 0; size + 8 < file.size(); size += 4) EXPECT_NE(refusal(*file.part(0, size)), "accepted") << size;
+  for (std::size_t size = 0; size + 8 < file.size(); size += 4)
+    EXPECT_NE(refusal(*file.part(0, size)), "accepted") << size;
 }
 
 TEST(TosaFile, VersionsAreChecked) {
@@ -225,9 +226,11 @@ TEST(TosaFile, OtherOperatorsAreKnownByName) {
   const Op from = Op::kGreaterEqual;
   EXPECT_EQ(refusal(file), "accepted");
   EXPECT_THAT(refusal(renumbered(file, from, Op::kCondIf, Op::kCondIf)), HasSubstr("not read\n  in COND_IF"));
-  EXPECT_THAT(refusal(renumbered(file, from, Op::kEqual, from)), HasSubstr("its attributes are those of operator 48\n  in EQUAL"));
+  EXPECT_THAT(refusal(renumbered(file, from, Op::kEqual, from)),
+              HasSubstr("its attributes are those of operator 48\n  in EQUAL"));
   EXPECT_THAT(refusal(renumbered(file, from, from, Op::kEqual)), HasSubstr("its attributes are those of operator 46"));
-  EXPECT_THAT(refusal(renumbered(file, from, static_cast<Op>(76), static_cast<Op>(76))), HasSubstr("unknown number 76"));
+  EXPECT_THAT(refusal(renumbered(file, from, static_cast<Op>(76), static_cast<Op>(76))),
+              HasSubstr("unknown number 76"));
 }
 
 struct Fault {
@@ -254,9 +257,14 @@ const Fault kFaults[] = {
     {"negative size", [](auto& g) { g.values[0].shape = {-2}; }, "a size of -2"},
     {"rank", [](auto& g) { g.values[0].shape.assign(33, 1); }, "33 dimensions"},
     {"overflow", [](auto& g) { g.values[0].shape.assign(3, 1 << 30); }, "its size overflows"},
-    {"data", [](auto& g) { g.values[1].shape = {3}; }, "8 bytes of data, but its type and shape need 12\n  in value \"v1\""},
+    {"data", [](auto& g) { g.values[1].shape = {3}; },
+     "8 bytes of data, but its type and shape need 12\n  in value \"v1\""},
     {"shape data", [](auto& g) { g.values[3].shape = {3}; }, "16 bytes of data, but its type and shape need 24"},
-    {"shape of shape", [](auto& g) { g.values[3].shape = {2, 1}; }, "a shape has one number of sizes"},
+    {"shape of shape",
+     [](auto& g) {
+       g.values[3].shape = {2, 1};
+     },
+     "a shape has one number of sizes"},
     {"input", [](auto& g) { g.inputs[0] = 9; }, "input 9 is no value"},
     {"input twice", [](auto& g) { g.inputs.push_back(0); }, "\"v0\" is an input twice"},
     {"constant input", [](auto& g) { g.inputs[0] = 1; }, "the input \"v1\" has data"},
@@ -264,7 +272,8 @@ const Fault kFaults[] = {
     {"output", [](auto& g) { g.outputs[0] = 9; }, "output 9 is no value"},
     {"no output", [](auto& g) { g.operators.pop_back(); }, "nothing computes the output \"v4\""},
     {"shape output", [](auto& g) { g.outputs[0] = 3; }, "the output \"v3\" is a shape"},
-    {"order", [](auto& g) { std::swap(g.operators[0], g.operators[1]); }, "\"v1\" is used before it is defined\n  in operator 0 (ADD)"},
+    {"order", [](auto& g) { std::swap(g.operators[0], g.operators[1]); },
+     "\"v1\" is used before it is defined\n  in operator 0 (ADD)"},
     {"no value", [](auto& g) { g.operators[1].inputs[0] = 77; }, "its input 0 is no value"},
     {"twice", [](auto& g) { g.operators[1].outputs[0] = 0; }, "\"v0\" is defined already"},
     {"missing", [](auto& g) { g.operators[1].outputs[0] = 77; }, "its output is no value"},

@@ -32,8 +32,8 @@ constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
 
 template <class Number>
 constexpr Number saturated(std::int64_t value) {
-  return static_cast<Number>(std::clamp<std::int64_t>(value, std::numeric_limits<Number>::min(),
-                                                      std::numeric_limits<Number>::max()));
+  return static_cast<Number>(
+      std::clamp<std::int64_t>(value, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()));
 }
 
 // value * multiplier / 2^shift, halves upwards. The value has 32 bits and the multiplier 31, or 48 and 15; the shift is

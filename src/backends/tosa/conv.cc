@@ -41,7 +41,8 @@ Expected<void> check_steps(const Site& site) {
     const std::int64_t kernel = site.inputs[1].size(kernel_axis + i);
     const std::int64_t dilation = fields.dilation[i];
     if (kernel > kMostKernel / dilation) {
-      return bad_input(fmt::format("a kernel of {} with a dilation of {}, and level 8K allows {}", kernel, dilation, kMostKernel));
+      return bad_input(
+          fmt::format("a kernel of {} with a dilation of {}, and level 8K allows {}", kernel, dilation, kMostKernel));
     }
     TRY(want_steps(site.output, i + 1,
                    site.inputs[0].size(i + 1) - 1 + fields.pad[2 * i] + fields.pad[2 * i + 1] - (kernel - 1) * dilation,
@@ -74,11 +75,13 @@ Expected<void> check_transpose_conv(const Site& site) {
     const std::int64_t kernel = site.inputs[1].size(kConvKernel + i);
     const std::int64_t before = fields.out_pad[2 * i];
     const std::int64_t after = fields.out_pad[2 * i + 1];
-    if (kernel > kMostKernel) return bad_input(fmt::format("a kernel of {}, and level 8K allows {}", kernel, kMostKernel));
+    if (kernel > kMostKernel)
+      return bad_input(fmt::format("a kernel of {}, and level 8K allows {}", kernel, kMostKernel));
     if (before <= -kernel || after <= -kernel) {
       return bad_input(fmt::format("a padding of {} and {} takes all of a kernel of {}", before, after, kernel));
     }
-    TRY(want_steps(site.output, i + 1, (site.inputs[0].size(i + 1) - 1) * fields.stride[i] + before + after + kernel - 1, 1));
+    TRY(want_steps(site.output, i + 1,
+                   (site.inputs[0].size(i + 1) - 1) * fields.stride[i] + before + after + kernel - 1, 1));
   }
   TRY(want_channels(site, site.inputs[1].size(3)));
   return check_operands(site, site.inputs[1].size(0), fields.acc_type);
@@ -169,25 +172,34 @@ Expected<Kernel> plain_depthwise(const Sites& site, Resources&) {
 
 Expected<Kernel> fast_depthwise(const Sites& site, Resources& resources) {
   const bool is_wide = site->output.type == Type::kI48;
-  if (is_wide && site->inputs[1].size(0) * site->inputs[1].size(1) > kMostWideTaps) return plain_depthwise(site, resources);
+  if (is_wide && site->inputs[1].size(0) * site->inputs[1].size(1) > kMostWideTaps)
+    return plain_depthwise(site, resources);
   return fast_depthwise_conv(site, resources);
 }
 
 constexpr std::string_view kTypes = "i8 i8 i32 i8 i8 > i32 | i8 i4 i32 i8 i4 > i32 | i16 i8 i48 i16 i8 > i48";
 constexpr Rule kRules[] = {
-    {.op = Op::kConv2d, .types = kTypes, .check = check_conv, .plain = plain_conv, .fast = fast_conv, .work = conv_work, .counts_products = true},
+    {.op = Op::kConv2d,
+     .types = kTypes,
+     .check = check_conv,
+     .plain = plain_conv,
+     .fast = fast_conv,
+     .work = conv_work,
+     .counts_products = true},
     {.op = Op::kDepthwiseConv2d,
      .types = kTypes,
      .check = check_depthwise,
      .plain = plain_depthwise,
      .fast = fast_depthwise,
-     .work = depthwise_work, .counts_products = true},
+     .work = depthwise_work,
+     .counts_products = true},
     {.op = Op::kTransposeConv2d,
      .types = kTypes,
      .check = check_transpose_conv,
      .plain = plain_conv,
      .fast = fast_conv,
-     .work = conv_work, .counts_products = true},
+     .work = conv_work,
+     .counts_products = true},
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace isthmus::tosa {
 struct ConvAxis {
   std::int64_t in = 0, kernel = 0, out = 0;
   std::int64_t stride = 1, dilation = 1;
-  std::int64_t before = 0;     // padding; of a transposed convolution, what is added to the output
+  std::int64_t before = 0;  // padding; of a transposed convolution, what is added to the output
   bool is_transposed = false;
 
   // Below 0 or not below `in` where there is none.

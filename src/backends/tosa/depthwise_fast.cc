@@ -10,12 +10,17 @@
 namespace isthmus::tosa {
 namespace {
 
-std::int64_t padded(const ConvAxis& axis) { return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1; }
+std::int64_t padded(const ConvAxis& axis) {
+  return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
 
 class FastDepthwise {
  public:
   FastDepthwise(const Sites& site, std::size_t parts)
-      : site_(site), c_(convolution_of(*site, kDepthwiseKernel)), parts_(parts), multiplier_(c_.out_channels / c_.in_channels) {
+      : site_(site),
+        c_(convolution_of(*site, kDepthwiseKernel)),
+        parts_(parts),
+        multiplier_(c_.out_channels / c_.in_channels) {
     const auto lanes = static_cast<std::int64_t>(depthwise_lanes());
     channels_ = (c_.out_channels + lanes - 1) / lanes * lanes;
     height_ = padded(c_.y);
@@ -83,7 +88,8 @@ class FastDepthwise {
       if (multiplier_ == 1) {
         widen(pixel, static_cast<std::size_t>(c_.in_channels), zero, to);
       } else {
-        for (std::int64_t i = 0; i < c_.out_channels; ++i) to[i] = static_cast<std::int16_t>(pixel[i / multiplier_] - zero);
+        for (std::int64_t i = 0; i < c_.out_channels; ++i)
+          to[i] = static_cast<std::int16_t>(pixel[i / multiplier_] - zero);
       }
       std::fill(to + c_.out_channels, to + channels_, std::int16_t{0});
     }
@@ -121,7 +127,7 @@ class FastDepthwise {
   Convolution c_;
   std::size_t parts_;
   std::int64_t multiplier_;
-  std::int64_t channels_ = 0;           // of the output, up to whole vectors
+  std::int64_t channels_ = 0;            // of the output, up to whole vectors
   std::int64_t height_ = 0, width_ = 0;  // of the padded image
   std::vector<std::int64_t> taps_;
   Scratch scratch_;

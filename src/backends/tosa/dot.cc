@@ -67,9 +67,8 @@ void sum_tile(const std::int16_t* HWY_RESTRICT a, std::size_t stride, const std:
     s30 = hn::ReorderWidenMulAccumulate(wide, a3, left, s30, t30);
     s31 = hn::ReorderWidenMulAccumulate(wide, a3, right, s31, t31);
   }
-  const auto store = [&](auto s, auto t, std::size_t place) HWY_ATTR {
-    hn::StoreU(hn::RearrangeToOddPlusEven(s, t), wide, sums + place * lanes);
-  };
+  const auto store = [&](auto s, auto t, std::size_t place)
+                         HWY_ATTR { hn::StoreU(hn::RearrangeToOddPlusEven(s, t), wide, sums + place * lanes); };
   store(s00, t00, 0);
   store(s01, t01, 1);
   store(s10, t10, 2);

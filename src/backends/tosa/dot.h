@@ -1,5 +1,5 @@
-// Dot products of 16-bit integers, by the widest vectors that the machine has. Numbers of 8 bits are widened first, with
-// their zero point taken off, so that one kernel serves all products.
+// Dot products of 16-bit integers, by the widest vectors that the machine has. Numbers of 8 bits are widened first,
+// with their zero point taken off, so that one kernel serves all products.
 #pragma once
 
 #include <cstddef>
@@ -61,14 +61,14 @@ void widen(const std::int16_t* from, std::size_t count, std::int32_t zero, std::
 
 // A row of the output of a depthwise convolution. Pixels are `channels` numbers, a multiple of `depthwise_lanes()`.
 struct DepthwiseRow {
-  const std::int16_t* image = nullptr;    // the first pixel that the first output needs
-  std::int64_t step = 0;                  // numbers from what one output needs to what the next one does
-  const std::int64_t* taps = nullptr;     // numbers from the first pixel to that of each weight
+  const std::int16_t* image = nullptr;  // the first pixel that the first output needs
+  std::int64_t step = 0;                // numbers from what one output needs to what the next one does
+  const std::int64_t* taps = nullptr;   // numbers from the first pixel to that of each weight
   std::size_t tap_count = 0;
   const std::int32_t* weights = nullptr;  // [tap][channel]
   const std::int32_t* bias = nullptr;     // [channel]
   std::size_t channels = 0;
-  std::size_t out_channels = 0;           // those that count
+  std::size_t out_channels = 0;  // those that count
   std::size_t out_count = 0;
 };
 std::size_t depthwise_lanes();

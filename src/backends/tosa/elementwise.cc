@@ -175,8 +175,8 @@ Kernel plain_kernel(const Sites& site, Compute compute) {
 }
 template <class In, class Out, class Compute>
 Kernel fast_kernel(const Sites& site, Compute compute) {
-  return {[site, compute, merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](
-              const Call& call) -> Expected<void> {
+  return {[site, compute,
+           merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
     const In* a = call.input<In>(0);
     const In* b = call.input<In>(1);
     TRY(check_second<Compute>(b, site->inputs[1].count));
@@ -205,15 +205,16 @@ Expected<Kernel> fast(const Sites& site, Resources&) {
 // Of 32-bit integers, by vectors.
 template <Arithmetic kind>
 Expected<Kernel> by_rows(const Sites& site, Resources&) {
-  return Kernel{[merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
-    const auto* a = call.input<std::int32_t>(0);
-    const auto* b = call.input<std::int32_t>(1);
-    auto* out = call.result<std::int32_t>();
-    walk_rows(merged, [&](const auto& at, std::int64_t length, const auto& steps) {
-      compute_row(kind, a + at[0], steps[0], b + at[1], steps[1], out + at[2], static_cast<std::size_t>(length));
-    });
-    return {};
-  }};
+  return Kernel{
+      [merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
+        const auto* a = call.input<std::int32_t>(0);
+        const auto* b = call.input<std::int32_t>(1);
+        auto* out = call.result<std::int32_t>();
+        walk_rows(merged, [&](const auto& at, std::int64_t length, const auto& steps) {
+          compute_row(kind, a + at[0], steps[0], b + at[1], steps[1], out + at[2], static_cast<std::size_t>(length));
+        });
+        return {};
+      }};
 }
 
 Expected<Kernel> plain_right_shift(const Sites& site, Resources& resources) {
@@ -239,7 +240,8 @@ Expected<Kernel> plain_mul(const Sites& site, Resources&) {
   });
 }
 Expected<Kernel> fast_mul(const Sites& site, Resources& resources) {
-  if (site->inputs[0].type == Type::kI32 && site->inputs[2].at(0) == 0) return by_rows<Arithmetic::kMul>(site, resources);
+  if (site->inputs[0].type == Type::kI32 && site->inputs[2].at(0) == 0)
+    return by_rows<Arithmetic::kMul>(site, resources);
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
     return fast_kernel<Number, std::int32_t>(site, Multiply{site->inputs[2].at(0)});
   });
@@ -297,8 +299,16 @@ constexpr Rule kRules[] = {
      .plain = plain<LogicalRightShift>,
      .fast = fast<LogicalRightShift>},
     {.op = Op::kLogicalXor, .types = kTwoTruths, .check = check_two, .plain = plain<BitXor>, .fast = fast<BitXor>},
-    {.op = Op::kMaximum, .types = kTwoI32, .check = check_two, .plain = plain<Larger>, .fast = by_rows<Arithmetic::kMax>},
-    {.op = Op::kMinimum, .types = kTwoI32, .check = check_two, .plain = plain<Smaller>, .fast = by_rows<Arithmetic::kMin>},
+    {.op = Op::kMaximum,
+     .types = kTwoI32,
+     .check = check_two,
+     .plain = plain<Larger>,
+     .fast = by_rows<Arithmetic::kMax>},
+    {.op = Op::kMinimum,
+     .types = kTwoI32,
+     .check = check_two,
+     .plain = plain<Smaller>,
+     .fast = by_rows<Arithmetic::kMin>},
     {.op = Op::kMul, .types = "i8/i16/i32 =0 i8 > i32", .check = check_mul, .plain = plain_mul, .fast = fast_mul},
     {.op = Op::kSelect, .types = "bool bool/i8/i16/i32 =1 > =1", .check = check_three, .plain = select_kernel},
     {.op = Op::kSub, .types = kTwoI32, .check = check_two, .plain = plain<Subtract>, .fast = by_rows<Arithmetic::kSub>},

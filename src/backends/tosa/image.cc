@@ -26,10 +26,11 @@ Expected<void> check_pool(const Site& site) {
         return bad_input(fmt::format("a padding of {} is not less than the kernel's {}", pad, fields.kernel[i]));
       }
     }
-    TRY(want_steps(site.output, i + 1,
-                   input.size(i + 1) + fields.pad[2 * i] + fields.pad[2 * i + 1] - fields.kernel[i], fields.stride[i]));
+    TRY(want_steps(site.output, i + 1, input.size(i + 1) + fields.pad[2 * i] + fields.pad[2 * i + 1] - fields.kernel[i],
+                   fields.stride[i]));
   }
-  return want_sizes(site.output, "the output", {input.size(0), site.output.size(1), site.output.size(2), input.size(3)});
+  return want_sizes(site.output, "the output",
+                    {input.size(0), site.output.size(1), site.output.size(2), input.size(3)});
 }
 Expected<void> check_avg_pool(const Site& site) {
   TRY(check_pool<AvgPool>(site));
@@ -131,7 +132,8 @@ struct Axis1d {
   std::int64_t position(std::int64_t out) const { return out * denominator + offset; }
 };
 Axis1d axis_of(const Site& site, std::int64_t axis) {
-  return {site.inputs[1].at(2 * axis), site.inputs[1].at(2 * axis + 1), site.inputs[2].at(axis), site.inputs[3].at(axis)};
+  return {site.inputs[1].at(2 * axis), site.inputs[1].at(2 * axis + 1), site.inputs[2].at(axis),
+          site.inputs[3].at(axis)};
 }
 Expected<void> check_resize_axis(const Site& site, std::size_t axis) {
   constexpr std::int64_t kMostSize = 16383;
@@ -140,8 +142,10 @@ Expected<void> check_resize_axis(const Site& site, std::size_t axis) {
   const std::int64_t from = site.inputs[0].size(axis + 1);
   const std::int64_t to = site.output.size(axis + 1);
   const Axis1d a = axis_of(site, static_cast<std::int64_t>(axis));
-  if (from > kMostSize || to > kMostSize) return bad_input(fmt::format("{} become {}, but {} are the most", from, to, kMostSize));
-  if (a.numerator < 1 || a.numerator > kMostNumerator || a.denominator < 1 || a.denominator >= kMostShrink * a.numerator) {
+  if (from > kMostSize || to > kMostSize)
+    return bad_input(fmt::format("{} become {}, but {} are the most", from, to, kMostSize));
+  if (a.numerator < 1 || a.numerator > kMostNumerator || a.denominator < 1 ||
+      a.denominator >= kMostShrink * a.numerator) {
     return bad_input(fmt::format("a scale of {}/{}", a.numerator, a.denominator));
   }
   if (a.numerator > kMostScale * a.denominator) {
@@ -168,7 +172,8 @@ Expected<void> check_resize(const Site& site) {
   const ResizeMode mode = site.fields<Resize>().mode;
   const bool keeps_type = site.output.type == input.type;
   if ((mode == ResizeMode::kNearest && keeps_type) || (mode == ResizeMode::kBilinear && !keeps_type)) return {};
-  return bad_input(fmt::format("mode {} does not make {} of {}", static_cast<int>(mode), name_of(site.output.type), name_of(input.type)));
+  return bad_input(fmt::format("mode {} does not make {} of {}", static_cast<int>(mode), name_of(site.output.type),
+                               name_of(input.type)));
 }
 
 // Two neighbours of the input and how far behind the first one a position is, in parts of the numerator.

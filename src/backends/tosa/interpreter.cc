@@ -215,8 +215,8 @@ class Planner {
   const LoadOptions& options_;
   Resources resources_;
   Plan plan_;
-  std::vector<ValueIndex> owner_;  // the value whose memory a value shares
-  std::vector<Block> blocks_;      // of the values that own memory
+  std::vector<ValueIndex> owner_;                       // the value whose memory a value shares
+  std::vector<Block> blocks_;                           // of the values that own memory
   std::vector<std::pair<std::size_t, Block>> scratch_;  // by step
 };
 
@@ -289,7 +289,8 @@ Interpreter::~Interpreter() = default;
 Expected<Interpreter> Interpreter::load(Graph graph, const LoadOptions& options) {
   TRY(verify(graph));
   if (graph.operators.size() > kMostOperators) {
-    return fail(ErrorKind::kUnsupported, fmt::format("{} operators, and {} are the most", graph.operators.size(), kMostOperators));
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("{} operators, and {} are the most", graph.operators.size(), kMostOperators));
   }
   auto state = std::make_unique<State>();
   state->graph = std::move(graph);

@@ -32,9 +32,9 @@ struct LoadOptions {
 struct Port {
   std::string name;
   Type type = Type::kUnknown;
-  DType dtype = DType::kI8;         // in memory: i4 is i8, i48 is i64
+  DType dtype = DType::kI8;  // in memory: i4 is i8, i48 is i64
   std::vector<std::int64_t> sizes;
-  bool is_unsigned = false;         // an input whose readers all take its bits as unsigned: u8 and u16 are welcome too
+  bool is_unsigned = false;  // an input whose readers all take its bits as unsigned: u8 and u16 are welcome too
 };
 
 class Interpreter {

@@ -134,8 +134,10 @@ Expected<void> check_slice(const Site& site) {
   const Sizes start = site.inputs[1].values();
   const Sizes size = site.inputs[2].values();
   for (std::size_t axis = 0; axis < start.size(); ++axis) {
-    if (start[axis] < 0 || size[axis] < 1 || size[axis] > input.size(axis) || start[axis] > input.size(axis) - size[axis]) {
-      return bad_input(fmt::format("{} elements from {} on of {} along axis {}", size[axis], start[axis], input.size(axis), axis));
+    if (start[axis] < 0 || size[axis] < 1 || size[axis] > input.size(axis) ||
+        start[axis] > input.size(axis) - size[axis]) {
+      return bad_input(
+          fmt::format("{} elements from {} on of {} along axis {}", size[axis], start[axis], input.size(axis), axis));
     }
   }
   return want_sizes(site.output, "the output", size);
@@ -155,7 +157,8 @@ Expected<void> check_tile(const Site& site) {
   const Sizes multiples = site.inputs[1].values();
   Sizes sizes = input.sizes;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (multiples[axis] < 1 || multiples[axis] > kMostElements) return bad_input(fmt::format("{} times", multiples[axis]));
+    if (multiples[axis] < 1 || multiples[axis] > kMostElements)
+      return bad_input(fmt::format("{} times", multiples[axis]));
     sizes[axis] *= multiples[axis];
   }
   return want_sizes(site.output, "the output", sizes);

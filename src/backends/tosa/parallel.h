@@ -13,7 +13,8 @@ namespace isthmus::tosa {
 // at most `parts` of them, numbered from 0.
 template <class Work>
 void in_parts(pthreadpool* threads, std::size_t parts, std::int64_t count, const Work& work) {
-  const auto used = threads == nullptr ? std::int64_t{1} : std::min<std::int64_t>(static_cast<std::int64_t>(parts), count);
+  const auto used =
+      threads == nullptr ? std::int64_t{1} : std::min<std::int64_t>(static_cast<std::int64_t>(parts), count);
   if (used <= 1) {
     work(std::size_t{0}, std::int64_t{0}, count);
     return;

@@ -30,7 +30,7 @@ struct Product {
   std::int64_t left_zero, right_zero;
 };
 Product product_of(const Site& site) {
-  return {site.output.size(0), site.output.size(1),     site.inputs[0].size(2),
+  return {site.output.size(0), site.output.size(1),  site.inputs[0].size(2),
           site.output.size(2), site.inputs[2].at(0), site.inputs[3].at(0)};
 }
 
@@ -88,9 +88,8 @@ Expected<Kernel> fast_mat_mul(const Sites& site, Resources& resources) {
         pack(shape, packed_low, [&](std::size_t k, std::size_t c) { return low_of(b[k * width + c]); });
       } else {
         const std::int8_t* b = call.input<std::int8_t>(1) + n * p.depth * p.width;
-        pack(shape, packed, [&](std::size_t k, std::size_t c) {
-          return static_cast<std::int16_t>(b[k * width + c] - p.right_zero);
-        });
+        pack(shape, packed,
+             [&](std::size_t k, std::size_t c) { return static_cast<std::int16_t>(b[k * width + c] - p.right_zero); });
       }
       in_parts(call.threads, parts, tiles.count(), [&](std::size_t part, std::int64_t begin, std::int64_t end) {
         std::int16_t* rows = scratch.at<std::int16_t>(call, left) + part * tiles.numbers_of_one();
@@ -133,7 +132,8 @@ constexpr Rule kRules[] = {
      .check = check_mat_mul,
      .plain = plain_mat_mul,
      .fast = fast_mat_mul,
-     .work = mat_mul_work, .counts_products = true},
+     .work = mat_mul_work,
+     .counts_products = true},
 };
 
 }  // namespace

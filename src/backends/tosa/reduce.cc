@@ -71,9 +71,8 @@ Expected<Kernel> min_kernel(const Sites& site, Resources&) {
   });
 }
 Expected<Kernel> sum_kernel(const Sites& site, Resources&) {
-  return reduction<std::int32_t>(site, [](std::int32_t a, std::int32_t b) {
-    return wrapped<std::int32_t>(std::int64_t{a} + std::int64_t{b});
-  });
+  return reduction<std::int32_t>(
+      site, [](std::int32_t a, std::int32_t b) { return wrapped<std::int32_t>(std::int64_t{a} + std::int64_t{b}); });
 }
 
 Expected<void> check_arg_max(const Site& site) {

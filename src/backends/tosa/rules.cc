@@ -67,16 +67,19 @@ Expected<void> check_types(const Site& site, std::string_view types) {
   }
   std::vector<std::string_view> names;
   for (const Type type : inputs) names.push_back(name_of(type));
-  return bad_input(fmt::format("types {} > {}, but legal are {}", fmt::join(names, " "), name_of(site.output.type), types));
+  return bad_input(
+      fmt::format("types {} > {}, but legal are {}", fmt::join(names, " "), name_of(site.output.type), types));
 }
 
 Expected<void> check_level(const Operand& operand) {
   if (operand.type == Type::kShape) return {};
   if (operand.rank() > kMostRank) {
-    return bad_input(fmt::format("{} has {} dimensions, and level 8K allows {}", shown(operand.name), operand.rank(), kMostRank));
+    return bad_input(
+        fmt::format("{} has {} dimensions, and level 8K allows {}", shown(operand.name), operand.rank(), kMostRank));
   }
   if (operand.count > kMostElements) {
-    return bad_input(fmt::format("{} has {} elements, and level 8K allows {}", shown(operand.name), operand.count, kMostElements));
+    return bad_input(
+        fmt::format("{} has {} elements, and level 8K allows {}", shown(operand.name), operand.count, kMostElements));
   }
   return {};
 }
@@ -127,12 +130,14 @@ std::string text_of(const Operand& operand) {
 
 Expected<void> want_rank(const Operand& operand, std::string_view what, std::size_t rank) {
   if (operand.rank() == rank) return {};
-  return bad_input(fmt::format("{} {} is {}, but it has {} dimensions", what, shown(operand.name), text_of(operand), rank));
+  return bad_input(
+      fmt::format("{} {} is {}, but it has {} dimensions", what, shown(operand.name), text_of(operand), rank));
 }
 
 Expected<void> want_sizes(const Operand& operand, std::string_view what, const std::vector<std::int64_t>& sizes) {
   if (operand.sizes == sizes) return {};
-  return bad_input(fmt::format("{} {} is {} instead of [{}]", what, shown(operand.name), text_of(operand), fmt::join(sizes, ",")));
+  return bad_input(
+      fmt::format("{} {} is {} instead of [{}]", what, shown(operand.name), text_of(operand), fmt::join(sizes, ",")));
 }
 
 Expected<void> want_constant(const Operand& operand, std::string_view what) {
@@ -144,15 +149,18 @@ Expected<void> want_zero_point(const Operand& operand, std::string_view what) {
   TRY(want_sizes(operand, what, {1}));
   TRY(want_constant(operand, what));
   if (operand.type == Type::kI8 || operand.at(0) == 0) return {};
-  return bad_input(fmt::format("{} {} is {}, but {} has no zero point", what, shown(operand.name), operand.at(0), name_of(operand.type)));
+  return bad_input(fmt::format("{} {} is {}, but {} has no zero point", what, shown(operand.name), operand.at(0),
+                               name_of(operand.type)));
 }
 
 Expected<void> want_numbers(std::span<const std::int32_t> numbers, std::string_view what, std::size_t count,
                             std::int64_t least, std::int64_t most) {
-  if (numbers.size() != count) return bad_input(fmt::format("{} has {} numbers instead of {}", what, numbers.size(), count));
+  if (numbers.size() != count)
+    return bad_input(fmt::format("{} has {} numbers instead of {}", what, numbers.size(), count));
   for (const std::int32_t number : numbers) {
     if (number < least || number > most) {
-      return bad_input(fmt::format("{} is [{}], but its numbers are from {} to {}", what, fmt::join(numbers, ","), least, most));
+      return bad_input(
+          fmt::format("{} is [{}], but its numbers are from {} to {}", what, fmt::join(numbers, ","), least, most));
     }
   }
   return {};
@@ -165,8 +173,8 @@ Expected<void> want_axis(std::int64_t axis, const Operand& operand) {
 
 Expected<void> want_steps(const Operand& output, std::size_t axis, std::int64_t extent, std::int64_t stride) {
   if (extent < 0 || extent % stride != 0) {
-    return bad_input(fmt::format("along axis {} of {} there are {} to go in steps of {}, which does not come out even", axis,
-                                 shown(output.name), extent, stride));
+    return bad_input(fmt::format("along axis {} of {} there are {} to go in steps of {}, which does not come out even",
+                                 axis, shown(output.name), extent, stride));
   }
   if (output.size(axis) != extent / stride + 1) {
     return bad_input(fmt::format("the output {} is {}, but {} long along axis {}", shown(output.name), text_of(output),

@@ -60,7 +60,8 @@ Expected<void> check_rescale(const Site& site) {
   }
   for (std::int64_t i = 0; i < channels; ++i) {
     if (multiplier.at(i) < 0) return bad_input(fmt::format("multiplier {} is {}", i, multiplier.at(i)));
-    if (shift.at(i) < 2 || shift.at(i) > 62) return bad_input(fmt::format("shift {} is {}, not from 2 to 62", i, shift.at(i)));
+    if (shift.at(i) < 2 || shift.at(i) > 62)
+      return bad_input(fmt::format("shift {} is {}, not from 2 to 62", i, shift.at(i)));
   }
   TRY(check_zero_point(site.inputs[3], "the zero point of the input", fields.input_unsigned));
   return check_zero_point(site.inputs[4], "the zero point of the output", fields.output_unsigned);
@@ -131,7 +132,8 @@ Pattern pattern_of(const Site& site) {
 template <class In, class Out>
 void rescale_narrow(const RescaleBlock& scale, const In* in, std::int64_t zero, std::int64_t count, Out* out) {
   std::array<std::int32_t, kAtOnce> values{};
-  for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(in[i] - zero);
+  for (std::int64_t i = 0; i < count; ++i)
+    values[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(in[i] - zero);
   const std::size_t whole = (static_cast<std::size_t>(count) + kRescaleBlock - 1) / kRescaleBlock * kRescaleBlock;
   std::array<std::int32_t, kAtOnce> results;
   rescale_block(scale, values.data(), whole, results.data());

@@ -103,8 +103,7 @@ Expected<Kernel> cast_kernel(const Sites& site, Resources&) {
 
 Expected<void> check_table(const Site& site) {
   TRY(check_same(site));
-  return want_sizes(site.inputs[1], "the table",
-                    {site.inputs[0].type == Type::kI8 ? kSmallTable : kLargeTable});
+  return want_sizes(site.inputs[1], "the table", {site.inputs[0].type == Type::kI8 ? kSmallTable : kLargeTable});
 }
 Expected<Kernel> table_kernel(const Sites& site, Resources&) {
   const std::int64_t count = site->output.count;
