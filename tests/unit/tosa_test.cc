@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "formats/pte.h"
 #include "support/models.h"
 #include "support/programs.h"
 #include "support/tosa.h"
@@ -150,6 +151,33 @@ TEST(TosaFile, RecordedFilesAreReadAgain) {
     EXPECT_TRUE(*again == *graph) << folder;
     EXPECT_EQ(file_of(*again).text(), written.text()) << folder;
   }
+}
+
+// The graphs inside program files of ExecuTorch, which repeats some constants behind those that count.
+TEST(TosaFile, PayloadsOfExecuTorchAreReadAndRun) {
+  std::vector<std::filesystem::path> files{test::source_dir() / "tests/models/pte/emg_u55tosa_v2_reverted.pte"};
+  for (const char* name :
+       {"cnx1x4_u55tosa_v1_fixed.pte", "cnx1x4_u55tosa_v1_reverted.pte", "emg_u55tosa_v2_fixed.pte"}) {
+    if (std::filesystem::exists(test::shared_dir() / "golden" / name))
+      files.push_back(test::shared_dir() / "golden" / name);
+  }
+  std::size_t count = 0;
+  for (const auto& file : files) {
+    const auto program = pte::read_program(*map_file(file.string()));
+    ASSERT_TRUE(program.has_value()) << file << ": " << program.error().text();
+    for (const pte::Delegate& delegate : program->plans.front().delegates) {
+      if (delegate.id != "TOSABackend") continue;
+      const auto graph = tosa::read_graph(delegate.blob);
+      ASSERT_TRUE(graph.has_value()) << file << ": " << graph.error().text();
+      EXPECT_TRUE(*tosa::read_graph(file_of(*graph)) == *graph) << file;
+      const auto interpreter = tosa::Interpreter::load(*graph);
+      ASSERT_TRUE(interpreter.has_value()) << file << ": " << interpreter.error().text();
+      std::mt19937 random(1);
+      test::run_both_ways(*graph, test::random_inputs(*interpreter, random));
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 2u);
 }
 
 TEST(TosaFile, AnyAddressWillDo) {
