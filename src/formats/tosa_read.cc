@@ -180,23 +180,44 @@ class Reader {
     return Fields(NanMode{TRY(nan_mode(wire.nan_mode()))});
   }
   Expected<Fields> fields(const tosa_wire::AvgPool& wire) {
-    return Fields(
-        AvgPool{TRY(list(wire.kernel())), TRY(list(wire.stride())), TRY(list(wire.pad())), TRY(type(wire.acc_type()))});
+    AvgPool result;
+    result.kernel = TRY(list(wire.kernel()));
+    result.stride = TRY(list(wire.stride()));
+    result.pad = TRY(list(wire.pad()));
+    result.acc_type = TRY(type(wire.acc_type()));
+    return Fields(std::move(result));
   }
   Expected<Fields> fields(const tosa_wire::MaxPool& wire) {
-    return Fields(MaxPool{TRY(list(wire.kernel())), TRY(list(wire.stride())), TRY(list(wire.pad())),
-                          TRY(nan_mode(wire.nan_mode()))});
+    MaxPool result;
+    result.kernel = TRY(list(wire.kernel()));
+    result.stride = TRY(list(wire.stride()));
+    result.pad = TRY(list(wire.pad()));
+    result.nan_mode = TRY(nan_mode(wire.nan_mode()));
+    return Fields(std::move(result));
   }
   Expected<Fields> fields(const tosa_wire::Conv& wire) {
-    return Fields(Conv{TRY(list(wire.pad())), TRY(list(wire.stride())), TRY(list(wire.dilation())), wire.local_bound(),
-                       TRY(type(wire.acc_type()))});
+    Conv result;
+    result.pad = TRY(list(wire.pad()));
+    result.stride = TRY(list(wire.stride()));
+    result.dilation = TRY(list(wire.dilation()));
+    result.local_bound = wire.local_bound();
+    result.acc_type = TRY(type(wire.acc_type()));
+    return Fields(std::move(result));
   }
   Expected<Fields> fields(const tosa_wire::TransposeConv& wire) {
-    return Fields(TransposeConv{TRY(list(wire.out_pad())), TRY(list(wire.stride())), wire.local_bound(),
-                                TRY(type(wire.acc_type()))});
+    TransposeConv result;
+    result.out_pad = TRY(list(wire.out_pad()));
+    result.stride = TRY(list(wire.stride()));
+    result.local_bound = wire.local_bound();
+    result.acc_type = TRY(type(wire.acc_type()));
+    return Fields(std::move(result));
   }
   Expected<Fields> fields(const tosa_wire::Clamp& wire) {
-    return Fields(Clamp{TRY(bytes(wire.min())), TRY(bytes(wire.max())), TRY(nan_mode(wire.nan_mode()))});
+    Clamp result;
+    result.min = TRY(bytes(wire.min()));
+    result.max = TRY(bytes(wire.max()));
+    result.nan_mode = TRY(nan_mode(wire.nan_mode()));
+    return Fields(std::move(result));
   }
   static Expected<Fields> fields(const tosa_wire::RightShift& wire) { return Fields(RightShift{wire.round()}); }
   Expected<Fields> fields(const tosa_wire::Transpose& wire) { return Fields(Transpose{TRY(list(wire.perms()))}); }
