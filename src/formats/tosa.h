@@ -173,6 +173,9 @@ std::optional<std::uint64_t> byte_count(Type type, std::span<const std::int32_t>
 // business. What reads and writes graphs calls it.
 Expected<void> verify(const Graph& graph);
 
+// The same graph with each constant once: of those that are equal, the one that is made first stays.
+Graph with_shared_constants(const Graph& graph);
+
 bool looks_like_graph(const Blob& file);
 
 // Constants stay where the file has them.

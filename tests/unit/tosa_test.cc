@@ -261,6 +261,29 @@ TEST(TosaFile, OtherOperatorsAreKnownByName) {
               HasSubstr("unknown number 76"));
 }
 
+TEST(TosaFile, ConstantsAreShared) {
+  TosaBuilder b;
+  const auto x = b.input(Type::kI8, {2});
+  const auto zero = [&] { return b.zero(Type::kI8, 3); };
+  const auto once = b.op(Op::kNegate, tosa::Nothing{}, {x, zero(), b.zero(Type::kI8, 4)}, Type::kI8, {2});
+  const auto again = b.op(Op::kNegate, tosa::Nothing{}, {once, zero(), zero()}, Type::kI8, {2});
+  b.output(b.op(Op::kReshape, tosa::Nothing{}, {again, b.shape({1, 2})}, Type::kI8, {1, 2}));
+  b.output(b.op(Op::kReshape, tosa::Nothing{}, {once, b.shape({1, 2})}, Type::kI8, {1, 2}));
+  const tosa::Graph shared = tosa::with_shared_constants(b.graph);
+  EXPECT_EQ(b.graph.operators.size(), 10u);
+  EXPECT_EQ(shared.operators.size(), 7u);
+  EXPECT_EQ(shared.values.size(), b.graph.values.size() - 3);
+  ASSERT_TRUE(tosa::verify(shared).has_value());
+  EXPECT_TRUE(tosa::with_shared_constants(shared) == shared);
+  EXPECT_LT(file_of(shared).size(), file_of(b.graph).size());
+  std::mt19937 random(1);
+  const auto inputs = test::random_inputs(*tosa::Interpreter::load(shared), random);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(test::integers(test::run_both_ways(shared, inputs)[i]),
+              test::integers(test::run_both_ways(b.graph, inputs)[i]));
+  }
+}
+
 struct Fault {
   const char* name;
   std::function<void(tosa::Graph&)> make;  // of add(x, y) -> z, reshape(z, shape) -> r

@@ -21,7 +21,7 @@ std::vector<std::string> operators() {
 class TosaVector : public testing::TestWithParam<std::string> {};
 
 TEST_P(TosaVector, BitForBit) {
-  const test::Files files = test::files_of_folder(kFolder);
+  static const test::Files files = test::files_of_folder(kFolder);
   const auto cases = test::cases_in(files, GetParam() + "/");
   EXPECT_FALSE(cases.empty());
   for (const std::string& folder : cases) EXPECT_EQ(test::check_recorded_case(files, folder), "") << folder;

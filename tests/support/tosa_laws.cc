@@ -1,12 +1,16 @@
-// The fast TOSA kernels against the plain ones, bit for bit, on random shapes and numbers.
+// Graphs of random shapes and numbers, by the operators in them.
+#include "support/tosa_laws.h"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
 
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::test {
 namespace {
 
-using test::TosaBuilder;
 using tosa::Op;
 using tosa::Type;
 using tosa::ValueIndex;
@@ -42,7 +46,7 @@ class Random {
 void compare(const TosaBuilder& b, Random& random) {
   const auto interpreter = tosa::Interpreter::load(b.graph);
   ASSERT_TRUE(interpreter.has_value()) << interpreter.error().text();
-  test::run_both_ways(b.graph, test::random_inputs(*interpreter, random.engine()));
+  run_both_ways(b.graph, random_inputs(*interpreter, random.engine()));
 }
 
 // A constant, or an input of the graph.
@@ -84,21 +88,19 @@ ValueIndex conv(TosaBuilder& b, Random& random, Op op, const ConvTypes& types, c
   return b.op(op, fields, {in, weights, bias, in_zero, weight_zero}, types.out, {batch, y.out, x.out, channels});
 }
 
-class TosaFast : public testing::TestWithParam<unsigned> {};
-
-TEST_P(TosaFast, Convolution) {
-  Random random(GetParam());
+void check_convolution(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   const ConvTypes types = conv_types(random);
   const Spatial y = spatial(random), x = spatial(random);
-  const std::int32_t batch = random.up_to(3), in = random.up_to(GetParam() % 8 == 0 ? 150 : 20), out = random.up_to(40);
+  const std::int32_t batch = random.up_to(3), in = random.up_to(seed % 8 == 0 ? 150 : 20), out = random.up_to(40);
   const ValueIndex image = b.input(types.in, {batch, y.in, x.in, in});
   b.output(conv(b, random, Op::kConv2d, types, y, x, image, {out, y.kernel, x.kernel, in}, out, batch));
   compare(b, random);
 }
 
-TEST_P(TosaFast, DepthwiseConvolution) {
-  Random random(GetParam());
+void check_depthwise_convolution(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   const ConvTypes types = conv_types(random);
   const Spatial y = spatial(random), x = spatial(random);
@@ -110,8 +112,8 @@ TEST_P(TosaFast, DepthwiseConvolution) {
 }
 
 // More products than have room in the sums of 32 bits.
-TEST_P(TosaFast, DepthwiseConvolutionOfManyTaps) {
-  Random random(GetParam());
+void check_depthwise_convolution_of_many_taps(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   const Spatial whole{19, 19, 1, 1, 0, 0, 1};
   const ValueIndex image = b.input(Type::kI16, {1, 19, 19, 3});
@@ -120,8 +122,8 @@ TEST_P(TosaFast, DepthwiseConvolutionOfManyTaps) {
   compare(b, random);
 }
 
-TEST_P(TosaFast, TransposedConvolution) {
-  Random random(GetParam());
+void check_transposed_convolution(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   const ConvTypes types = conv_types(random);
   const std::int32_t batch = random.up_to(2), in = random.up_to(10), out = random.up_to(20);
@@ -141,11 +143,11 @@ TEST_P(TosaFast, TransposedConvolution) {
   compare(b, random);
 }
 
-TEST_P(TosaFast, MatMul) {
-  Random random(GetParam());
+void check_mat_mul(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   const Type type = random.coin() ? Type::kI8 : Type::kI16;
-  const std::int32_t n = random.up_to(3), h = random.up_to(90), c = random.up_to(GetParam() % 8 == 0 ? 600 : 30),
+  const std::int32_t n = random.up_to(3), h = random.up_to(90), c = random.up_to(seed % 8 == 0 ? 600 : 30),
                      w = random.up_to(40);
   const ValueIndex left = b.input(type, {n, h, c});
   const ValueIndex right = constant_or_input(b, random, type, {n, c, w});
@@ -156,8 +158,8 @@ TEST_P(TosaFast, MatMul) {
   compare(b, random);
 }
 
-TEST_P(TosaFast, Rescale) {
-  Random random(GetParam());
+void check_rescale(unsigned seed) {
+  Random random(seed);
   for (const Type in : {Type::kI8, Type::kI16, Type::kI32, Type::kI48}) {
     for (const Type out : {Type::kI8, Type::kI16, Type::kI32}) {
       TosaBuilder b;
@@ -168,7 +170,7 @@ TEST_P(TosaFast, Rescale) {
       fields.input_unsigned = may_be_unsigned && random.below(3) == 0;
       fields.output_unsigned = may_be_unsigned && !fields.input_unsigned && random.below(3) == 0;
       fields.rounding = random.below(4) == 0 && fields.scale32 ? tosa::Rounding::kDouble : tosa::Rounding::kSingle;
-      const std::int32_t channels = random.up_to(GetParam() % 4 == 0 ? 700 : 40);
+      const std::int32_t channels = random.up_to(seed % 4 == 0 ? 700 : 40);
       const Shape shape{random.up_to(9), random.up_to(9), channels};
       const std::int32_t scales = fields.per_channel ? channels : 1;
       Ints multipliers, shifts;
@@ -191,8 +193,8 @@ TEST_P(TosaFast, Rescale) {
   }
 }
 
-TEST_P(TosaFast, Elementwise) {
-  Random random(GetParam());
+void check_elementwise(unsigned seed) {
+  Random random(seed);
   struct Row {
     Op op;
     Type in, out;
@@ -224,8 +226,8 @@ TEST_P(TosaFast, Elementwise) {
   }
 }
 
-TEST_P(TosaFast, Shifts) {
-  Random random(GetParam());
+void check_shifts(unsigned seed) {
+  Random random(seed);
   for (const Op op : {Op::kArithmeticRightShift, Op::kLogicalLeftShift, Op::kLogicalRightShift}) {
     for (const Type type : {Type::kI8, Type::kI16, Type::kI32}) {
       TosaBuilder b;
@@ -244,8 +246,8 @@ TEST_P(TosaFast, Shifts) {
 }
 
 // Whole networks: convolutions with rescales between them, residual sums, joins and views.
-TEST_P(TosaFast, Networks) {
-  Random random(GetParam());
+void check_networks(unsigned seed) {
+  Random random(seed);
   TosaBuilder b;
   std::int32_t channels = random.up_to(8), height = 6 + random.below(5), width = 6 + random.below(5);
   const std::int32_t batch = random.up_to(2);
@@ -304,7 +306,22 @@ TEST_P(TosaFast, Networks) {
   compare(b, random);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, TosaFast, testing::Range(0u, 24u));
+constexpr TosaLaw kLaws[] = {
+    {"Convolution", check_convolution},
+    {"DepthwiseConvolution", check_depthwise_convolution},
+    {"DepthwiseConvolutionOfManyTaps", check_depthwise_convolution_of_many_taps},
+    {"TransposedConvolution", check_transposed_convolution},
+    {"MatMul", check_mat_mul},
+    {"Rescale", check_rescale},
+    {"Elementwise", check_elementwise},
+    {"Shifts", check_shifts},
+    {"Networks", check_networks},
+};
 
 }  // namespace
-}  // namespace isthmus
+
+std::span<const TosaLaw> tosa_laws() { return kLaws; }
+
+void PrintTo(const TosaLaw& law, std::ostream* stream) { *stream << law.name; }
+
+}  // namespace isthmus::test
