@@ -35,6 +35,13 @@ struct LoweredSegment {
   std::vector<Conversion> conversions;  // the changes of order that the device makes
 };
 
+// What a device demands of one of its operators, for the table of what it supports.
+struct LimitText {
+  std::string_view operator_name;
+  std::string_view code;
+  std::string_view sentence;
+};
+
 struct BackendDesc {
   std::string_view name;
   std::string_view what;  // one line for people
@@ -54,6 +61,9 @@ struct BackendDesc {
   // The device's bytes of a segment whose nodes it can all run. Built by the device's runtime before it is returned,
   // where this machine has it: an error names the node.
   Expected<LoweredSegment> (*lower)(const Graph& graph, const Segment& segment);
+
+  // Its limits, in the order in which they are asked; null where forms have no table of them.
+  std::vector<LimitText> (*limits)() = nullptr;
 };
 
 // Every target by its name on the command line, sorted.

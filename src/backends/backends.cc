@@ -2,12 +2,18 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "backends/ethos_u/desc.h"
 #include "backends/xnnpack/desc.h"
 
 namespace isthmus {
 
 std::span<const BackendDesc* const> backends() {
-  static const BackendDesc* const kBackends[] = {&xnnpack::desc()};
+  static const auto kBackends = [] {
+    std::vector<const BackendDesc*> all{&xnnpack::desc()};
+    for (const BackendDesc& desc : ethos_u::descs()) all.push_back(&desc);
+    std::ranges::sort(all, {}, &BackendDesc::name);
+    return all;
+  }();
   return kBackends;
 }
 

@@ -34,6 +34,7 @@ bool must_share(const IntegerRules& rules, Op op) {
 }
 
 bool is_data_input(Op op, std::size_t input) {
+  if (op == Op::kForeign) return false;
   const OpDef& row = def(op);
   if (row.roles.empty()) return false;
   return row.roles[input < row.roles.size() ? input : row.roles.size() - 1] == Role::kData;

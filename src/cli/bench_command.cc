@@ -23,17 +23,47 @@ struct BenchOptions {
   bool wants_json = false;
 };
 
-Expected<void> bench(const BenchOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Expected<BenchSummary> bench_program(const BenchOptions& options, const run::MeasureOptions& measure_options) {
+  const Stopwatch watch;
   LoadedProgram program = TRY(load_program(TRY(open_file(options.file)), options.program));
-  const std::chrono::duration<double> load_time = std::chrono::steady_clock::now() - start;
+  const double load_seconds = watch.seconds();
   const std::vector<Tensor> inputs =
       TRY(options.inputs.empty() ? within(run::plain_inputs(program.method, program.most_bytes), options.file)
                                  : read_arrays(options.inputs));
+  const auto measured = TRY(within(run::measure(program.method, inputs, measure_options), options.file));
+  return BenchSummary{options.file, program.threads, load_seconds, measured};
+}
+
+Expected<BenchSummary> bench_tosa(const BenchOptions& options, const run::MeasureOptions& measure_options) {
+  const Stopwatch watch;
+  const LoadedTosa loaded = TRY(load_tosa(TRY(open_file(options.file)), options.program));
+  const double load_seconds = watch.seconds();
+  std::vector<Tensor> inputs = TRY(read_arrays(options.inputs));
+  if (inputs.empty()) {
+    for (const tosa::Port& port : loaded.interpreter.inputs()) inputs.emplace_back(port.dtype, port.sizes);
+  }
+  const auto call = [&]() -> Expected<void> {
+    TRY(loaded.interpreter.run(inputs));
+    return {};
+  };
+  const auto measured = TRY(within(run::measure(call, measure_options), options.file));
+  return BenchSummary{options.file, loaded.threads, load_seconds, measured, false};
+}
+
+Expected<void> bench(const BenchOptions& options) {
+  const bool is_tosa = TRY(open_file(options.file)).kind == FileKind::kTosa;
   ProgressBar bar("measuring");
   const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) { bar.show(fraction); }};
-  const run::Measurement measured = TRY(within(run::measure(program.method, inputs, measure_options), options.file));
-  const BenchSummary summary{options.file, program.threads, load_time.count(), measured};
+  const BenchSummary summary =
+      TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
   bar.clear();
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
@@ -42,9 +72,10 @@ Expected<void> bench(const BenchOptions& options) {
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "How fast a program is: load time, latency, delegate and host time.");
+  CLI::App* command =
+      app.add_subcommand("bench", "How fast a program or a TOSA graph is: load time, latency, delegate and host time.");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("FILE", options->file, "a program file (.pte)")->required();
+  command->add_option("FILE", options->file, "a program file (.pte) or a TOSA graph (.tosa)")->required();
   command
       ->add_option("--input", options->inputs,
                    "a .npy file for each input, in order; without any, ones and zeros of the largest sizes")

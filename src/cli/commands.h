@@ -29,6 +29,7 @@ Command add_calibrate(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_compile(CLI::App& app);
 Command add_eval(CLI::App& app);
+Command add_explain(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_merge(CLI::App& app);
 Command add_run(CLI::App& app);

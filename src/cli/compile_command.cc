@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/float_reference.h"
-#include "cli/model_options.h"
-#include "cli/open_model.h"
-#include "cli/quant_options.h"
+#include "cli/journey.h"
 #include "cli/terminal.h"
-#include "evaluate/layer_errors.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
@@ -20,90 +16,21 @@ namespace isthmus {
 namespace {
 
 struct CompileOptions {
-  ModelOptions model;
-  DataOptions samples;
-  QuantOptions quant;
+  JourneyOptions journey;
   std::string output;
   std::string stage;
   std::optional<std::size_t> most_delegates;
-  std::size_t threads = default_threads();
-  bool is_float = false;
   bool wants_errors = false;
   bool wants_json = false;
   bool is_quiet = false;
   bool is_verbose = false;
+
+  const std::string& file() const { return journey.model.file; }
 };
 
 ExitCode verdict(const CompileOptions& options, const CompileSummary& summary) {
   const bool is_too_many = options.most_delegates && summary.delegates > *options.most_delegates;
   return is_too_many ? kExitTooManyDelegates : kExitFine;
-}
-
-// A model on its way: what `check` and `compile` have in common.
-struct Journey {
-  OpenModel opened;
-  PrepareOptions wanted;
-  QuantConfig config;
-  Diagnostics diagnostics;
-  std::optional<Prepared> prepared;
-  std::optional<Statistics> statistics;
-  std::optional<QuantizedModel> quantized;
-
-  const BackendDesc& backend() const { return *wanted.backend; }
-};
-
-Expected<Journey> start(const CompileOptions& options) {
-  Diagnostics diagnostics;
-  OpenModel opened = TRY(open_model(options.model.file, diagnostics));
-  return Journey{std::move(opened),
-                 TRY(prepare_options(options.model)),
-                 TRY(config_of(options.quant)),
-                 std::move(diagnostics),
-                 std::nullopt,
-                 std::nullopt,
-                 std::nullopt};
-}
-
-// How many samples the techniques see that need them again: they are interpreted, node by node.
-constexpr std::size_t kMostRefining = 8;
-
-Expected<std::vector<std::vector<Tensor>>> few_samples(const CompileOptions& options, const Journey& journey,
-                                                       std::size_t most) {
-  Diagnostics ignored;
-  DataOptions few = options.samples;
-  if (few.data.ends_with(".stats")) few.data.clear();
-  few.most = std::min(few.most.value_or(most), most);
-  const auto source = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
-  std::vector<std::vector<Tensor>> samples;
-  while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
-  return samples;
-}
-
-// Without data where `check` asks, with them where `compile` does.
-Expected<void> travel(const CompileOptions& options, bool with_data, Journey& journey) {
-  const Graph& loaded = journey.opened.model.graph;
-  journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
-  if (options.is_float) return {};
-  if (with_data) {
-    const xnnpack::ThreadPool threads(options.threads);
-    const auto begin = std::chrono::steady_clock::now();
-    journey.statistics = TRY(gather_statistics(options.samples, options.model.file, journey.opened.model,
-                                               *journey.prepared, threads, journey.diagnostics));
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    journey.prepared->times.push_back({"calibrate", elapsed.count()});
-  }
-  const Statistics* known = journey.statistics ? &*journey.statistics : nullptr;
-  std::vector<std::vector<Tensor>> samples;
-  if (known != nullptr && needs_samples(journey.config)) samples = TRY(few_samples(options, journey, kMostRefining));
-  journey.quantized =
-      TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
-                 options.model.file));
-  return {};
-}
-
-CompileSummary summary_of(const CompileOptions& options, const Journey& journey) {
-  return summarize(options.model.file, journey.backend(), *journey.prepared,
-                   journey.quantized ? &*journey.quantized : nullptr, journey.diagnostics);
 }
 
 // The graph after the stage at which the user wants to stop.
@@ -118,25 +45,23 @@ Expected<void> print_stage(const CompileOptions& options, bool with_data, Journe
   } else if (options.stage == "legalize") {
     fmt::print("{}", print(TRY(prepare(loaded, journey.wanted, journey.diagnostics)).graph));
   } else {
-    TRY(travel(options, with_data, journey));
-    const Graph& graph = journey.quantized ? journey.quantized->quantized.graph : journey.prepared->graph;
-    const Partitioning& places = journey.quantized ? journey.quantized->partitioning : journey.prepared->partitioning;
+    TRY(travel(options.journey, with_data, journey));
     TextOptions text;
-    if (options.stage == "partition") text.notes = notes_of(places, journey.backend().name);
-    fmt::print("{}", print(graph, text));
+    if (options.stage == "partition") text.notes = notes_of(journey.places(), journey.backend().name);
+    fmt::print("{}", print(journey.graph(), text));
   }
   print_diagnostics(journey.diagnostics);
   return {};
 }
 
 Expected<ExitCode> check(const CompileOptions& options) {
-  Journey journey = TRY(start(options));
+  Journey journey = TRY(start(options.journey));
   if (!options.stage.empty()) {
-    TRY(within(print_stage(options, false, journey), options.model.file));
+    TRY(within(print_stage(options, false, journey), options.file()));
     return kExitFine;
   }
-  TRY(travel(options, false, journey));
-  const CompileSummary summary = summary_of(options, journey);
+  TRY(travel(options.journey, false, journey));
+  const CompileSummary summary = summary_of(options.journey, journey);
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
   return verdict(options, summary);
@@ -146,11 +71,7 @@ Expected<ExitCode> check(const CompileOptions& options) {
 Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
                        pthreadpool* threads, CompileSummary::File& file) {
   constexpr std::size_t kMostCompared = 8;
-  Diagnostics ignored;
-  DataOptions few = options.samples;
-  if (few.data.ends_with(".stats")) few.data.clear();
-  few.most = std::min(few.most.value_or(kMostCompared), kMostCompared);
-  const auto samples = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  const auto samples = TRY(samples_to_compare(options.journey, journey, kMostCompared));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
   const Runner program =
       TRY(program_runner(Blob(compiled.bytes, nullptr), threads, &journey.quantized->quantized.graph));
@@ -163,34 +84,25 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   return {};
 }
 
-// What each value lost, on the reference kernels.
-Expected<void> add_errors(const CompileOptions& options, const Journey& journey, CompileSummary& summary) {
-  constexpr std::size_t kMostSamples = 4;
-  const auto samples = given_samples(TRY(few_samples(options, journey, kMostSamples)));
-  const auto errors = TRY(layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
-                                       journey.backend(), *samples, kMostSamples));
-  add_layer_errors(summary, journey.quantized->model, errors);
-  return {};
-}
-
 Expected<ExitCode> compile_file(const CompileOptions& options) {
-  Journey journey = TRY(start(options));
+  Journey journey = TRY(start(options.journey));
   if (!options.stage.empty()) {
-    TRY(within(print_stage(options, true, journey), options.model.file));
+    TRY(within(print_stage(options, true, journey), options.file()));
     return kExitFine;
   }
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
-  TRY(travel(options, true, journey));
-  CompileSummary summary = summary_of(options, journey);
+  TRY(travel(options.journey, true, journey));
+  CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
-    const xnnpack::ThreadPool threads(options.threads);
-    const Graph& graph = journey.quantized ? journey.quantized->quantized.graph : journey.prepared->graph;
-    const Partitioning& places = journey.quantized ? journey.quantized->partitioning : journey.prepared->partitioning;
+    const xnnpack::ThreadPool threads(options.journey.threads);
     const Compiled compiled = TRY(within(
-        compile(graph, places, journey.backend(), journey.opened.model.examples, threads.get()), options.model.file));
-    add_file(summary, options.output, graph, compiled);
+        compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples, threads.get()),
+        options.file()));
+    add_file(summary, options.output, journey.graph(), compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
-    if (journey.quantized && options.wants_errors) TRY(add_errors(options, journey, summary));
+    if (journey.quantized && options.wants_errors) {
+      add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
+    }
     TRY(write_file(options.output, compiled.bytes));
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
@@ -201,9 +113,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 }
 
 void add_common(CLI::App& command, CompileOptions& options) {
-  add_model_options(command, options.model);
-  add_quant_options(command, options.quant);
-  command.add_flag("--float", options.is_float, "keep all numbers in float");
+  add_journey_options(command, options.journey);
   command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
   command.add_option("--to", options.stage, "stop after this stage and print the graph")
       ->check(CLI::IsMember({"load", "canonicalize", "legalize", "quantize", "partition"}));
@@ -229,14 +139,9 @@ Command add_compile(CLI::App& app) {
       app.add_subcommand("compile", "Quantizes a model and writes the program file (.pte) that ExecuTorch loads.");
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
-  command->add_option("--calibrate", options->samples.data,
-                      "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
-                      "files, or a .stats file of `isthmus calibrate`; without it, the archive's examples");
-  command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_data_options(*command, options->journey, "the archive's examples");
   command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
-  command->add_option("--threads", options->threads, "for calibration and the trial run; all cores by default")
-      ->check(CLI::Range(1, 1024));
   command->footer(
       "Examples:\n  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --config quant.toml -o model.pte\n"

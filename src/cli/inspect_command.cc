@@ -10,10 +10,12 @@
 #include "cli/open_model.h"
 #include "cli/terminal.h"
 #include "formats/pte.h"
+#include "formats/tosa.h"
 #include "ir/text.h"
 #include "report/inspect.h"
 #include "report/program.h"
 #include "report/stats.h"
+#include "report/tosa.h"
 #include "stats/stats_file.h"
 
 namespace isthmus {
@@ -64,10 +66,20 @@ Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile&
   return {};
 }
 
+Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file) {
+  if (options.wants_ir)
+    return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
+  const tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
+  const TosaSummary summary = summarize(file.path, file.bytes.size(), graph);
+  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  return {};
+}
+
 Expected<void> inspect(const InspectOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
   if (file.kind == FileKind::kStatistics) return inspect_statistics(options, file);
   if (file.kind == FileKind::kProgram) return inspect_program(options, file);
+  if (file.kind == FileKind::kTosa) return inspect_tosa(options, file);
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(file, diagnostics));
   if (options.wants_ir) {
@@ -86,10 +98,11 @@ Expected<void> inspect(const InspectOptions& options) {
 
 Command add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "inspect", "What is in a .pt2, .pte or .stats file: inputs, outputs, operators, delegates, memory.");
+      "inspect", "What is in a .pt2, .pte, .tosa or .stats file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<InspectOptions>();
   command
-      ->add_option("FILE", options->file, "a torch.export archive (.pt2), a program file (.pte) or statistics (.stats)")
+      ->add_option("FILE", options->file,
+                   "a torch.export archive (.pt2), a program file (.pte), a TOSA graph (.tosa) or statistics (.stats)")
       ->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);

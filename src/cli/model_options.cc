@@ -32,8 +32,9 @@ Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std
 void add_model_options(CLI::App& command, ModelOptions& options) {
   std::vector<std::string> targets;
   for (const BackendDesc* backend : backends()) targets.emplace_back(backend->name);
+  const CLI::Validator is_target = CLI::IsMember(targets).description("see `isthmus targets`");
   command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
-  command.add_option("--target", options.target, "where it is to run")->required()->check(CLI::IsMember(targets));
+  command.add_option("--target", options.target, "where it is to run")->required()->check(is_target);
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);
   command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "formats/pte.h"
+#include "formats/tosa.h"
 #include "stats/stats_file.h"
 
 namespace isthmus {
@@ -11,8 +12,10 @@ namespace isthmus {
 Expected<OpenFile> open_file(const std::string& path) {
   Blob bytes = TRY(map_file(path));
   const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
+  const bool is_tosa = tosa::looks_like_graph(bytes) || (path.ends_with(".tosa") && !pt2::looks_like_archive(bytes));
   const FileKind kind = is_program             ? FileKind::kProgram
                         : is_stats_file(bytes) ? FileKind::kStatistics
+                        : is_tosa              ? FileKind::kTosa
                                                : FileKind::kArchive;
   return OpenFile{path, std::move(bytes), kind};
 }
@@ -20,6 +23,9 @@ Expected<OpenFile> open_file(const std::string& path) {
 Expected<OpenModel> open_model(const OpenFile& file, Diagnostics& diagnostics) {
   if (file.kind == FileKind::kProgram) {
     return bad_input(fmt::format("{} is a program file (.pte), not a model that torch.export wrote (.pt2)", file.path));
+  }
+  if (file.kind == FileKind::kTosa) {
+    return bad_input(fmt::format("{} is a TOSA graph, not a model that torch.export wrote (.pt2)", file.path));
   }
   OpenModel result{TRY(within(pt2::read_archive(file.bytes), file.path)), {}};
   result.model = TRY(within(load(result.archive, diagnostics), file.path));

@@ -16,6 +16,7 @@ enum class FileKind : std::uint8_t {
   kArchive,     // of torch.export (.pt2)
   kProgram,     // of the ExecuTorch runtime (.pte)
   kStatistics,  // of `isthmus calibrate` (.stats)
+  kTosa,        // a graph in integers (.tosa)
 };
 
 // A file and what it is: by its content, and by its name only where the content is neither.

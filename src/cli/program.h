@@ -1,4 +1,4 @@
-// Loading a program file to run it, for the commands that do.
+// Loading a program file or a TOSA graph to run it, for the commands that do.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backends/tosa/interpreter.h"
 #include "backends/xnnpack/thread_pool.h"
 #include "base/expected.h"
 #include "cli/open_model.h"
@@ -28,5 +29,13 @@ struct LoadedProgram {
 
 // Errors name the file.
 Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options);
+
+struct LoadedTosa {
+  xnnpack::ThreadPool pool;
+  tosa::Interpreter interpreter;
+  std::size_t operators;  // constants are none
+  std::size_t threads;
+};
+Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options);
 
 }  // namespace isthmus

@@ -47,6 +47,16 @@ Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const run::Me
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
 
+Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const tosa::Interpreter& interpreter) {
+  if (!options.inputs.empty() || interpreter.inputs().empty()) return read_arrays(options.inputs);
+  std::string expected;
+  for (const tosa::Port& input : interpreter.inputs()) {
+    expected +=
+        fmt::format("{}{}[{}]", expected.empty() ? "" : ", ", name_of(input.dtype), fmt::join(input.sizes, ","));
+  }
+  return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
+}
+
 Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(file, diagnostics));
@@ -67,10 +77,19 @@ Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file
                     statistics.border_calls};
 }
 
+Expected<RunSummary> run_tosa(const RunOptions& options, const OpenFile& file) {
+  const LoadedTosa loaded = TRY(load_tosa(file, options.program));
+  const std::vector<Tensor> inputs = TRY(inputs_of(options, loaded.interpreter));
+  const auto tensors = TRY(within(loaded.interpreter.run(inputs), options.file));
+  const std::vector<std::optional<Tensor>> outputs(tensors.begin(), tensors.end());
+  return RunSummary{TRY(write_outputs(options.folder, outputs)), 0, loaded.operators, 0};
+}
+
 Expected<void> run_file(const RunOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
-  const RunSummary summary =
-      TRY(file.kind == FileKind::kProgram ? run_program(options, file) : run_model(options, file));
+  const RunSummary summary = TRY(file.kind == FileKind::kProgram ? run_program(options, file)
+                                 : file.kind == FileKind::kTosa  ? run_tosa(options, file)
+                                                                 : run_model(options, file));
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
   return {};
 }
@@ -78,9 +97,13 @@ Expected<void> run_file(const RunOptions& options) {
 }  // namespace
 
 Command add_run(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Runs a model in float or a program, and writes the outputs as .npy.");
+  CLI::App* command =
+      app.add_subcommand("run", "Runs a model in float, a program or a TOSA graph, and writes the outputs as .npy.");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("FILE", options->file, "a torch.export archive (.pt2) or a program file (.pte)")->required();
+  command
+      ->add_option("FILE", options->file,
+                   "a torch.export archive (.pt2), a program file (.pte) or a TOSA graph (.tosa)")
+      ->required();
   command
       ->add_option("--input", options->inputs,
                    "a .npy file for each input, in order; without any, the examples of a .pt2 file")

@@ -30,8 +30,9 @@ Command add_targets(CLI::App& app) {
   const auto options = std::make_shared<TargetsOptions>();
   std::vector<std::string> names;
   for (const BackendDesc* backend : backends()) names.emplace_back(backend->name);
-  CLI::Option* target = command->add_option("TARGET", options->target, "one target: its ops, and what others become")
-                            ->check(CLI::IsMember(names));
+  CLI::Option* target =
+      command->add_option("TARGET", options->target, "one target: its ops, what others become, its limits")
+          ->check(CLI::IsMember(names).description(""));
   command->add_flag("--ops", options->wants_ops, "the op table: ops, what they do to numbers, names")->excludes(target);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->footer("Examples:\n  isthmus targets\n  isthmus targets xnnpack\n  isthmus targets --ops");

@@ -22,7 +22,8 @@ IntegerTable make_integer_table() {
   IntegerTable table{};
   for (const auto family :
        {integer_type_kernels(), integer_movement_kernels(), integer_product_kernels(), integer_binary_kernels(),
-        integer_unary_kernels(), integer_reduce_kernels(), integer_image_kernels()}) {
+        integer_unary_kernels(), integer_reduce_kernels(), integer_pool_kernels(), integer_image_kernels(),
+        integer_softmax_kernels(), integer_norm_kernels()}) {
     for (const IntegerKernelDef& row : family) {
       const IntegerKernelDef*& place = table.at(static_cast<std::size_t>(row.op));
       CHECK(place == nullptr, "two integer kernels for " + std::string(name_of(row.op)));

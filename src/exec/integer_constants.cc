@@ -1,9 +1,11 @@
-// Numbers that follow from scales before anything runs.
+// Factors of scales as integers.
 #include "exec/integer_constants.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -38,6 +40,40 @@ std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits) {
   }
   if (shift < 2) return std::nullopt;
   return Multiplier{static_cast<std::int32_t>(multiplier), shift};
+}
+
+std::optional<CommonScale> common_scale(float a, float b, DType codes) {
+  const double unit = std::ldexp(2 * static_cast<double>(std::max(a, b)), codes == DType::kI16 ? -12 : -20);
+  const auto left = multiplier_of(static_cast<double>(a) / unit, ScaleBits::k31);
+  const auto right = multiplier_of(static_cast<double>(b) / unit, ScaleBits::k31);
+  if (!left || !right) return std::nullopt;
+  return CommonScale{*left, *right, unit};
+}
+
+Multiplier reciprocal_scale(std::uint32_t count) {
+  const auto k = static_cast<int>(std::bit_width(count - 1));
+  const std::int64_t numerator = ((std::int64_t{1} << 30) + 1) << k;
+  return {static_cast<std::int32_t>(numerator / count), 30 + k};
+}
+
+std::optional<ResizeAxis> resize_axis(const ResizeAttrs& attrs, std::size_t axis, std::int64_t from, std::int64_t to) {
+  if (attrs.mode == ResizeMode::kCubic) return std::nullopt;
+  const bool joins_corners = attrs.mode == ResizeMode::kLinear && attrs.align_corners;
+  const double ratio = static_cast<double>(to) / static_cast<double>(from);
+  if (!joins_corners && !attrs.scales.empty() && attrs.scales[axis] != ratio) return std::nullopt;
+  std::int64_t n = joins_corners && to > 1 ? to - 1 : to;
+  std::int64_t d = joins_corners && to > 1 ? from - 1 : from;
+  // One pixel for all: it comes as often as there are places.
+  if (d == 0) n = d = 1;
+  const std::int64_t common = std::gcd(n, d);
+  // Doubled, so that halves of a pixel are whole numbers.
+  n = 2 * (n / common);
+  d = 2 * (d / common);
+  // TOSA takes the nearest pixel and PyTorch's oldest mode the one before: half a pixel further up. By whole factors
+  // both are the pixel whose middle is nearest, the form that compilers know.
+  const bool takes_before = attrs.mode == ResizeMode::kNearest && d != 2;
+  const std::int64_t offset = joins_corners ? 0 : takes_before ? -n / 2 : d / 2 - n / 2;
+  return ResizeAxis{n, d, offset, d * (to - 1) - n * (from - 1) + offset};
 }
 
 }  // namespace isthmus

@@ -1,13 +1,17 @@
-// Numbers that follow from scales before anything runs: what integer kernels compute with, and what the lowering to
-// TOSA writes into its file as constants.
+// Numbers that follow from types and attributes before anything runs: what integer kernels compute with, and what the
+// lowering to TOSA writes into its file as constants. The steps between them stand in the kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/expected.h"
+#include "ir/attrs.h"
+#include "ir/op.h"
 #include "ir/types.h"
 
 namespace isthmus {
@@ -36,5 +40,126 @@ enum class ScaleBits : std::uint8_t { k31 = 31, k15 = 15 };
 // Nothing where the factor is too large (2^29, or 2^13 for 15 bits), negative, or no number. Factors below 2^-62 lose
 // bits until they are 0.
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
+
+// Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
+// done with both. The unit is 2 * the larger scale / 2^20, of 16 bits / 2^12.
+struct CommonScale {
+  Multiplier a;
+  Multiplier b;
+  double unit = 1;
+};
+std::optional<CommonScale> common_scale(float a, float b, DType codes);
+
+// What AVG_POOL2D multiplies a sum of `count` codes by.
+Multiplier reciprocal_scale(std::uint32_t count);
+
+// TABLE of 8 bits: by code + 128.
+using Table8 = std::array<std::int8_t, 256>;
+// TABLE of 16 bits: entry i stands at i * 128 - 32768, and between two of them is a line. Results have 7 bits more.
+struct Table16 {
+  std::array<std::int16_t, 513> entries{};
+
+  std::int32_t operator()(std::int32_t value) const {
+    const std::size_t at = static_cast<std::uint32_t>(value + 32768);
+    const std::int32_t left = entries[at >> 7];
+    const std::int32_t slope = entries[(at >> 7) + 1] - left;
+    return left * 128 + slope * static_cast<std::int32_t>(at & 127);
+  }
+};
+
+// A function of one code. Which of the tables there is follows from the types:
+//   i8  -> i8: TABLE.
+//   i16 -> any: TABLE of 16 bits, RESCALE of its results.
+//   i8  -> i16: RESCALE by 128 to i16, without zero points, so that each code meets an entry; then as before.
+struct FunctionTable {
+  Table8 narrow{};
+  Table16 wide;
+  Multiplier result;  // of the wide table's results
+};
+// The op's function of a number in codes of the first type as codes of the second. `other` is the second operand of
+// an op that has two.
+Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorType& from, const TensorType& to,
+                                       std::optional<double> other = std::nullopt);
+
+// Functions of a mantissa m, a positive number of 32 bits shifted left until it is at least 2^30 (2^29 for the root).
+// The index is RESCALE(m - center, index) to i16, the function (TABLE's result + offset) * 2^-fraction.
+struct MantissaTable {
+  Table16 table;
+  std::int32_t center = 0;
+  Multiplier index;
+  std::int32_t offset = 0;
+  std::int32_t fraction = 0;
+};
+const MantissaTable& reciprocal_table();  // 2^30 / m, in 24 bits of fraction; 1 at most
+const MantissaTable& log2_table();        // log2(m / 2^30), in 23 bits of fraction
+const MantissaTable& rsqrt_table();       // sqrt(2^30 / m), in 23 bits of fraction
+
+// exp(-scale * difference) of differences of codes, in 30 bits of fraction and a little less than that, so that 1 fits:
+// high * 2^15 + low. Differences are 0..255, times 128 for TABLE, whose results are shifted right by 7.
+struct ExpTable {
+  Table16 high;
+  Table16 low;
+};
+struct ExpTables {
+  ExpTable fine;
+  ExpTable coarse;  // of 16 bits only: of 256 times the differences
+  bool is_wide = false;
+};
+ExpTables exp_tables(float scale, DType codes);
+
+struct SoftmaxConstants {
+  ExpTables exp;
+  Multiplier result;  // of probabilities in 30 bits of fraction
+};
+std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const TensorType& to);
+
+// Of a quotient of codes in 24 - product_shift bits of fraction.
+struct QuotientConstants {
+  std::int32_t product_shift = 0;
+  Multiplier result;
+};
+std::optional<QuotientConstants> quotient_constants(const TensorType& a, const TensorType& b, const TensorType& to);
+
+// MUL with a shift: (a * factor + 2^(shift - 1)) >> shift.
+struct ShiftedFactor {
+  std::int32_t factor = 1;
+  std::int32_t shift = 0;
+};
+struct LogSoftmaxConstants {
+  ExpTables exp;
+  ShiftedFactor difference;      // differences of codes to the common unit
+  ShiftedFactor log2;            // logarithms in 23 bits of fraction to the common unit
+  std::int32_t log2_of_one = 0;  // log2 of exp(0) in 23 bits of fraction
+  Multiplier result;             // of the common unit
+};
+std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from, const TensorType& to);
+
+struct LayerNormConstants {
+  std::int32_t count = 1;            // C: numbers in a row
+  std::int32_t square_shift = 0;     // p, even
+  std::int32_t most_shift = 31;      // the largest n: more would lose the epsilon
+  std::int32_t eps = 0;              // of 31 bits
+  std::int32_t eps_shift = 0;        // at n: eps >> (eps_shift - 2n)
+  std::int32_t product_shift = 0;    // k
+  std::int32_t exponent = 0;         // k - 33
+  std::vector<std::int32_t> weight;  // one, or one for each number of a row
+  std::int32_t weight_shift = 0;
+  std::vector<std::int32_t> bias;  // one, or one for each number of a row
+  Multiplier result;
+};
+// Weight and bias may be empty. Nothing where the numbers leave 32 bits.
+std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
+                                                       double eps, std::span<const float> weight,
+                                                       std::span<const float> bias);
+
+// Along one axis: the place o of the result is at (o * d + offset) / n of the input.
+struct ResizeAxis {
+  std::int64_t n = 2;
+  std::int64_t d = 2;
+  std::int64_t offset = 0;
+  std::int64_t border = 0;
+};
+// Nothing where RESIZE does not compute it: cubic, or a ratio that is not that of the sizes.
+std::optional<ResizeAxis> resize_axis(const ResizeAttrs& attrs, std::size_t axis, std::int64_t from, std::int64_t to);
 
 }  // namespace isthmus

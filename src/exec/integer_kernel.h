@@ -76,6 +76,9 @@ std::span<const IntegerKernelDef> integer_product_kernels();
 std::span<const IntegerKernelDef> integer_binary_kernels();
 std::span<const IntegerKernelDef> integer_unary_kernels();
 std::span<const IntegerKernelDef> integer_reduce_kernels();
+std::span<const IntegerKernelDef> integer_pool_kernels();
 std::span<const IntegerKernelDef> integer_image_kernels();
+std::span<const IntegerKernelDef> integer_softmax_kernels();
+std::span<const IntegerKernelDef> integer_norm_kernels();
 
 }  // namespace isthmus

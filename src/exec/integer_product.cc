@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "exec/integer_codes.h"
 
@@ -133,6 +134,52 @@ Expected<Tensor> linear_codes(const IntegerContext& context) {
   return result;
 }
 
+// Where the matrix of each batch begins, counted in matrices; axes of size 1 stay where they are.
+std::vector<std::int64_t> matrix_places(const Tensor& tensor, const std::vector<std::int64_t>& sizes) {
+  const std::size_t lead = sizes.size() - tensor.sizes().size();
+  std::vector<std::int64_t> places{0};
+  for (std::size_t i = 0; i + 2 < sizes.size(); ++i) {
+    const std::int64_t own = i < lead ? 1 : tensor.sizes()[i - lead];
+    std::vector<std::int64_t> next;
+    for (const std::int64_t place : places) {
+      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(place * own + (own == 1 ? 0 : k));
+    }
+    places = std::move(next);
+  }
+  return places;
+}
+
+Expected<Tensor> matmul_codes(const IntegerContext& context) {
+  Tensor result = context.plain.result();
+  if (result.count() == 0) return result;
+  const Tensor& a = context.input(0);
+  const Tensor& b = context.input(1);
+  const std::int64_t rows = a.size(a.rank() - 2);
+  const std::int64_t depth = a.size(a.rank() - 1);
+  const std::int64_t columns = b.size(b.rank() - 1);
+  const Widths widths = widths_of(a.dtype(), b.dtype());
+  const Requantizer requantizer = TRY(layer_requantizers(context, std::array{context.quant(1).scale()}))[0];
+  const auto a_places = matrix_places(a, context.plain.sizes);
+  const auto b_places = matrix_places(b, context.plain.sizes);
+  CodeRows left(1, depth);
+  CodeRows right(columns, depth);
+  with_codes(context.plain.dtype, [&]<class Code>(Code) {
+    Code* out = result.mutable_data<Code>().data();
+    for (std::size_t i = 0; i < a_places.size(); ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        center(b, b_places[i] * depth * columns + j, columns, depth, context.quant(1).zero_point, right.row(j));
+      }
+      for (std::int64_t row = 0; row < rows; ++row) {
+        center(a, (a_places[i] * rows + row) * depth, 1, depth, context.quant(0).zero_point, left.row(0));
+        for (std::int64_t j = 0; j < columns; ++j) {
+          *out++ = static_cast<Code>(requantizer(dot(left.row(0), right.row(j), right.stride, widths)));
+        }
+      }
+    }
+  });
+  return result;
+}
+
 }  // namespace
 
 std::span<const IntegerKernelDef> integer_product_kernels() {
@@ -140,6 +187,7 @@ std::span<const IntegerKernelDef> integer_product_kernels() {
       {.op = Op::kLinear, .kernel = linear_codes, .refusal = refuse_layer},
       {.op = Op::kConv2d, .kernel = convolve_codes, .refusal = refuse_layer},
       {.op = Op::kConvTranspose2d, .kernel = spread_codes, .refusal = refuse_transposed_layer},
+      {.op = Op::kMatmul, .kernel = matmul_codes, .in_xnnpack = false, .refusal = refuse_factors},
   };
   return kKernels;
 }

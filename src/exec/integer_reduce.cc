@@ -45,16 +45,14 @@ std::vector<std::int64_t> sums_over(const Tensor& input, const Ints& axes, std::
   return sums;
 }
 
-Expected<Tensor> mean_codes(const IntegerContext& context) {
-  const Ints& axes = context.as<ReduceAttrs>().axes;
+// TOSA: RESCALE to 32 bits, REDUCE_SUM for each axis, RESCALE to codes.
+Expected<Tensor> summed_codes(const IntegerContext& context, const Factor& factor) {
   Tensor result = context.plain.result();
-  const std::int64_t count = reduced_count(context.input(0), axes);
-  if (count == 0) return bad_input("the mean of nothing has no code");
-  const Factor factor = mean_factor(context.quant(0).scale(), count, context.quant().scale());
   const auto requantizer =
       Requantizer::make(context.arithmetic, factor, 32, context.plain.dtype, context.quant().zero_point);
   if (!requantizer) return bad_input(fmt::format("a ratio of scales of {}", factor.exact));
-  const auto sums = sums_over(context.input(0), axes, context.quant(0).zero_point, result.count());
+  const auto sums =
+      sums_over(context.input(0), context.as<ReduceAttrs>().axes, context.quant(0).zero_point, result.count());
   with_codes(context.plain.dtype, [&]<class Code>(Code) {
     std::ranges::transform(sums, result.mutable_data<Code>().begin(),
                            [&](std::int64_t sum) { return static_cast<Code>((*requantizer)(sum)); });
@@ -62,9 +60,31 @@ Expected<Tensor> mean_codes(const IntegerContext& context) {
   return result;
 }
 
-// The library has it over images alone.
+Expected<Tensor> mean_codes(const IntegerContext& context) {
+  const std::int64_t count = reduced_count(context.input(0), context.as<ReduceAttrs>().axes);
+  if (count == 0) return bad_input("the mean of nothing has no code");
+  return summed_codes(context, mean_factor(context.quant(0).scale(), count, context.quant().scale()));
+}
+
+Expected<Tensor> total_codes(const IntegerContext& context) {
+  return summed_codes(context, mean_factor(context.quant(0).scale(), 1, context.quant().scale()));
+}
+
+// So many codes of this width surely fit a sum of 32 bits.
+std::optional<std::string> refuse_count(const IntegerSite& site) {
+  const std::int64_t most = site.type(0).dtype == DType::kI16 ? 1 << 15 : 1 << 23;
+  std::int64_t count = 1;
+  for (const std::int64_t axis : site.as<ReduceAttrs>().axes) {
+    const Dim size = site.type(0).shape[static_cast<std::size_t>(axis)];
+    if (size.is_fixed()) count *= std::min(size.value(), most + 1);
+    if (count > most) return fmt::format("{} codes of {} in one sum", count, name_of(site.type(0).dtype));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> refuse_mean_codes(const IntegerSite& site) {
-  if (site.arithmetic == Arithmetic::kTosa) return std::nullopt;
+  if (site.arithmetic == Arithmetic::kTosa) return refuse_count(site);
+  // The library has it over images alone.
   const Ints& axes = site.as<ReduceAttrs>().axes;
   if (site.type(0).rank() == 4 && axes == Ints{2, 3}) return std::nullopt;
   return "a mean over other axes than those of an image";
@@ -75,6 +95,7 @@ std::optional<std::string> refuse_mean_codes(const IntegerSite& site) {
 std::span<const IntegerKernelDef> integer_reduce_kernels() {
   static const IntegerKernelDef kKernels[] = {
       {.op = Op::kMean, .kernel = mean_codes, .refusal = refuse_mean_codes},
+      {.op = Op::kSum, .kernel = total_codes, .in_xnnpack = false, .refusal = refuse_count},
   };
   return kKernels;
 }

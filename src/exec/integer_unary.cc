@@ -15,7 +15,7 @@ Tensor map_codes(const IntegerContext& context, const CodeTable& table) {
       const auto in = context.input(0).data<In>();
       const auto out = result.mutable_data<Out>();
       for (std::size_t i = 0; i < in.size(); ++i) {
-        out[i] = static_cast<Out>(table[static_cast<std::size_t>(std::int32_t{in[i]} - least) % table.size()]);
+        out[i] = static_cast<Out>(table[static_cast<std::uint8_t>(std::int32_t{in[i]} - least)]);
       }
     });
   });
@@ -47,7 +47,7 @@ namespace {
 using Evaluator = double (*)(float x, const Attrs& attrs);
 struct EvaluatorRow {
   Op op;
-  Evaluator evaluate;
+  Evaluator evaluate = nullptr;  // null: XNNPACK has no table of it
   IntegerRefusal refusal = nullptr;
 };
 // A float that is a double until it is rounded to a float again, which changes nothing.
@@ -68,11 +68,11 @@ double elu_of(float x, const Attrs& attrs) {
 
 std::optional<std::string> refuse_elu_table(const IntegerSite& site) {
   const auto& attrs = site.as<EluAttrs>();
-  if (attrs.scale == 1 && attrs.input_scale == 1) return std::nullopt;
+  if (site.arithmetic == Arithmetic::kTosa || (attrs.scale == 1 && attrs.input_scale == 1)) return std::nullopt;
   return "elu with scales";
 }
 std::optional<std::string> refuse_gelu_table(const IntegerSite& site) {
-  if (!site.as<GeluAttrs>().tanh) return std::nullopt;
+  if (site.arithmetic == Arithmetic::kTosa || !site.as<GeluAttrs>().tanh) return std::nullopt;
   return "gelu by tanh";
 }
 
@@ -92,22 +92,83 @@ constexpr EvaluatorRow kEvaluators[] = {
     {Op::kGelu, gelu_of, refuse_gelu_table},
     {Op::kHardswish, hardswish_of},
     {Op::kElu, elu_of, refuse_elu_table},
+    {Op::kSign},
+    {Op::kExp2},
+    {Op::kExpm1},
+    {Op::kLog2},
+    {Op::kLog10},
+    {Op::kLog1p},
+    {Op::kReciprocal},
+    {Op::kTan},
+    {Op::kAsin},
+    {Op::kAcos},
+    {Op::kAtan},
+    {Op::kSinh},
+    {Op::kCosh},
+    {Op::kAsinh},
+    {Op::kAcosh},
+    {Op::kAtanh},
+    {Op::kErf},
+    {Op::kErfc},
+    {Op::kRound},
+    {Op::kTrunc},
+    {Op::kSilu},
+    {Op::kHardsigmoid},
+    {Op::kMish},
+    {Op::kLogSigmoid},
+    {Op::kSoftplus},
+    {Op::kHardshrink},
+    {Op::kSoftshrink},
+    {Op::kNanToNum},
 };
 
-const EvaluatorRow* find_evaluator(Op op) {
-  const auto row = std::ranges::find(kEvaluators, op, &EvaluatorRow::op);
-  return row == std::end(kEvaluators) ? nullptr : &*row;
+// TOSA: TABLE, between RESCALEs where one of the types has 16 bits.
+Expected<Tensor> by_function_table(const IntegerContext& context, std::optional<double> other = std::nullopt) {
+  const TensorType& from = context.type(0);
+  const FunctionTable table = TRY(function_table(context.node.op, context.plain.attrs, from, context.type(), other));
+  const std::int32_t zero_point = context.quant().zero_point;
+  if (from.dtype == DType::kI16) {
+    return map_each_code(context, [&](std::int32_t code) { return table.result.apply(table.wide(code)); });
+  }
+  if (context.plain.dtype == DType::kI16) {
+    return map_each_code(context, [&](std::int32_t code) { return table.result.apply(table.wide(code * 128)); });
+  }
+  return map_each_code(context, [&](std::int32_t code) {
+    return std::int64_t{table.narrow[static_cast<std::uint8_t>(code + 128)]} - zero_point;
+  });
 }
 
 Expected<Tensor> by_table(const IntegerContext& context) {
-  const Evaluator evaluate = find_evaluator(context.node.op)->evaluate;
-  return map_codes(context, rounded_table(context, [&](float x) { return evaluate(x, context.plain.attrs); }));
+  if (context.arithmetic == Arithmetic::kTosa) return by_function_table(context);
+  const auto row = std::ranges::find(kEvaluators, context.node.op, &EvaluatorRow::op);
+  return map_codes(context, rounded_table(context, [&](float x) { return row->evaluate(x, context.plain.attrs); }));
 }
 
-// With equal parameters codes are compared with codes; else XNNPACK has a table.
+// A power with a known exponent is a function of one number.
+Expected<Tensor> power_by_table(const IntegerContext& context) {
+  const Quant& quant = context.quant(1);
+  double exponent = 0;
+  with_codes(context.input(1).dtype(), [&]<class Code>(Code) {
+    exponent = static_cast<double>(std::int32_t{context.input(1).data<Code>()[0]} - quant.zero_point) *
+               static_cast<double>(quant.scale());
+  });
+  // A whole number, if codes can mean one: only those have powers of negative numbers.
+  const double whole = std::nearbyint(exponent);
+  const bool is_whole = std::abs(exponent - whole) <= static_cast<double>(quant.scale()) / 2;
+  return by_function_table(context, is_whole ? whole : exponent);
+}
+std::optional<std::string> refuse_power(const IntegerSite& site) {
+  const bool is_number = std::ranges::all_of(site.type(1).shape, [](Dim dim) { return dim.is(1); });
+  const bool is_known = site.graph.constant(site.node.inputs[1]) != nullptr;
+  if (is_known && is_number && site.type(0).shape == site.type().shape) return std::nullopt;
+  return "a power whose exponent is no known number";
+}
+
+// With equal parameters codes are compared with codes, else there is a table.
 Expected<Tensor> clamp_codes(const IntegerContext& context) {
   const auto& attrs = context.as<ClampAttrs>();
-  if (context.quant(0) != context.quant()) {
+  if (context.quant(0) != context.quant() || context.input(0).dtype() != context.plain.dtype) {
+    if (context.arithmetic == Arithmetic::kTosa) return by_function_table(context);
     const auto min = static_cast<float>(attrs.min);
     const auto max = static_cast<float>(attrs.max);
     return map_codes(context, rounded_table(context, [&](float x) { return std::min(std::max(x, min), max); }));
@@ -118,8 +179,9 @@ Expected<Tensor> clamp_codes(const IntegerContext& context) {
   return map_each_code(context, [&](std::int32_t code) { return std::min(std::max(code, min), max) - zero_point; });
 }
 
-// Two factors, by sign.
+// XNNPACK: two factors, by sign.
 Expected<Tensor> leaky_relu_codes(const IntegerContext& context) {
+  if (context.arithmetic == Arithmetic::kTosa) return by_function_table(context);
   const std::int32_t zero_point = context.quant(0).zero_point;
   const float ratio = context.quant(0).scale() / context.quant().scale();
   const FixedFactor positive = fixed_factor(ratio);
@@ -140,10 +202,11 @@ std::span<const IntegerKernelDef> integer_unary_kernels() {
   static const std::vector<IntegerKernelDef> kKernels = [] {
     std::vector<IntegerKernelDef> all{
         {.op = Op::kClamp, .kernel = clamp_codes},
-        {.op = Op::kLeakyRelu, .kernel = leaky_relu_codes, .in_tosa = false, .refusal = refuse_leaky_relu_codes},
+        {.op = Op::kLeakyRelu, .kernel = leaky_relu_codes, .refusal = refuse_leaky_relu_codes},
+        {.op = Op::kPow, .kernel = power_by_table, .in_xnnpack = false, .refusal = refuse_power},
     };
     for (const EvaluatorRow& row : kEvaluators) {
-      all.push_back({.op = row.op, .kernel = by_table, .in_tosa = false, .refusal = row.refusal});
+      all.push_back({.op = row.op, .kernel = by_table, .in_xnnpack = row.evaluate != nullptr, .refusal = row.refusal});
     }
     return all;
   }();

@@ -56,6 +56,10 @@ void find_borders(const Graph& graph, Segment& segment) {
 Partitioning partition(const Graph& graph, const BackendDesc& backend) {
   std::vector<std::optional<Reason>> reasons;
   for (const Node& node : graph.nodes()) reasons.push_back(backend.refusal(graph, node));
+  return partition(graph, reasons);
+}
+
+Partitioning partition(const Graph& graph, const std::vector<std::optional<Reason>>& reasons) {
   const std::vector<std::size_t> levels = levels_of(graph, reasons);
   const std::size_t count = levels.empty() ? 0 : *std::ranges::max_element(levels) + 1;
   std::vector<std::vector<NodeId>> host_nodes(count);

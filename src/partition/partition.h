@@ -11,5 +11,7 @@ namespace isthmus {
 // greatest number of changes from device to host on any way to it. Where a way changes k times, it needs k + 1
 // delegates one after another whatever the division, and this division has no more than the longest way needs.
 Partitioning partition(const Graph& graph, const BackendDesc& backend);
+// The same where it is known already which nodes the device refuses, and why: a reason or nothing, by node.
+Partitioning partition(const Graph& graph, const std::vector<std::optional<Reason>>& reasons);
 
 }  // namespace isthmus

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 
+#include "base/near_words.h"
 #include "base/untrusted_text.h"
 #include "ir/op.h"
 
@@ -29,36 +29,10 @@ tl::unexpected<Error> wrong(const std::string& path, std::size_t line, std::stri
   return bad_input(fmt::format("{}:{}: {}", harmless(path), line, what));
 }
 
-// How many letters to change, add or drop.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      const std::size_t changed = diagonal + (a[i] == b[k] ? 0 : 1);
-      diagonal = row[k + 1];
-      row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 // "; did you mean \"mse\"?", or nothing where no word is close.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> words) {
-  constexpr std::size_t kLongest = 40;
-  if (word.size() > kLongest) return {};
-  std::string_view best;
-  std::size_t least = std::min<std::size_t>(word.size(), 4);  // so far away is no typing error
-  for (const std::string_view candidate : words) {
-    const std::size_t found = distance(word, candidate);
-    if (found < least) {
-      least = found;
-      best = candidate;
-    }
-  }
-  return best.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", best);
+  const std::vector<std::string_view> near = near_words(word, words, 1);
+  return near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near[0]);
 }
 
 // Words that a setting can be. Messages list them in this order.

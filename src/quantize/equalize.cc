@@ -19,7 +19,7 @@ namespace {
 constexpr double kMostFactor = 64;
 // How much less noise a stream must bring to those who read it: afterwards nothing is known of how its numbers are
 // spread, so that no range can be chosen that leaves out the farthest of them.
-constexpr double kLeastGain = 1.2;
+constexpr double kLeastGain = 1.05;
 
 enum class Scaling : std::uint8_t {
   kNone,    // whoever is next to it cannot be scaled
@@ -160,7 +160,7 @@ class Equalizer {
       const double largest = *std::ranges::max_element(most);
       if (!(largest > 0) || !std::isfinite(largest)) continue;
       Factors factors;
-      for (const double own : most) factors.push_back(own > 0 ? std::min(largest / own, kMostFactor) : 1);
+      for (const double own : most) factors.push_back(own > 0 ? std::min(std::sqrt(largest / own), kMostFactor) : 1);
       factors_.emplace(root, std::move(factors));
     }
     keep_worthy();

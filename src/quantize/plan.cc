@@ -154,6 +154,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
 
   QuantPlan plan;
   plan.precision = std::move(precisions.of_node);
+  plan.causes = std::move(precisions.causes);
   plan.reasons = std::move(precisions.reasons);
   plan.group_of = std::move(grouping.group_of);
   plan.groups = std::move(grouping.groups);

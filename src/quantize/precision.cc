@@ -48,7 +48,10 @@ Cost cost_of(const Graph& graph, const Node& node) {
   const double weights = elements_of(graph, node.inputs[1]);
   const bool has_channels = type.rank() > 0 && type.shape[0].is_fixed() && type.shape[0].value() > 0;
   const double channels = has_channels ? static_cast<double>(type.shape[0].value()) : 1;
-  return {elements_of(graph, node.outputs[0]) * weights / channels, weights};
+  // Of shorter sums, a good part of the time goes to what happens to each sum, where codes gain nothing.
+  constexpr double kLongSum = 64;
+  const double length = weights / channels;
+  return {elements_of(graph, node.outputs[0]) * length * std::min(1.0, length / kLongSum), weights};
 }
 
 // By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
@@ -154,6 +157,17 @@ class PrecisionNetwork {
   FlowNetwork network_;
 };
 
+// Why a node cannot compute with codes, or shall not; nothing where it may.
+std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const Node& node, const NodeSettings& settings,
+                                          bool is_front) {
+  if (!is_real) return PrecisionCause::kNoReals;
+  if (is_refused) return PrecisionCause::kNoIntegers;
+  if (node.in_float) return PrecisionCause::kStep;
+  if (settings.in_float) return PrecisionCause::kWanted;
+  if (is_front) return PrecisionCause::kFront;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
@@ -177,7 +191,9 @@ std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
 Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
                              const QuantConfig& config) {
   const std::size_t count = graph.nodes().size();
-  Precisions result{std::vector<Precision>(count, Precision::kFloat), std::vector<std::optional<Reason>>(count)};
+  Precisions result{std::vector<Precision>(count, Precision::kFloat),
+                    std::vector<PrecisionCause>(count, PrecisionCause::kFewestBytes),
+                    std::vector<std::optional<Reason>>(count)};
   PrecisionNetwork network(graph, config);
   const IntegerRules& rules = backend.integers;
   std::vector<bool> can_have_rows(count, false);
@@ -188,20 +204,26 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
     const Node& node = graph.nodes()[i];
     const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
     if (is_real) result.reasons[i] = rules.refusal(graph, node, settings[i].storage);
-    const bool can = is_real && !result.reasons[i] && !node.in_float && !settings[i].in_float && !is_front[i];
+    const auto refused = float_cause(is_real, result.reasons[i].has_value(), node, settings[i], is_front[i]);
+    if (refused) result.causes[i] = *refused;
     if (!rules.has_float) {
-      if (can) result.of_node[i] = Precision::kCodes;
+      if (refused) continue;
+      result.of_node[i] = Precision::kCodes;
+      result.causes[i] = PrecisionCause::kOnlyIntegers;
       continue;
     }
-    if (!can) {
+    if (refused) {
       network.pin(i, Precision::kFloat);
     } else if (has_weights(node.op)) {
       can_have_rows[i] =
           settings[i].per_channel && rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);
-      if (!can_have_rows[i]) network.pin(i, Precision::kCodes);
+      if (can_have_rows[i]) continue;
+      network.pin(i, Precision::kCodes);
+      result.causes[i] = PrecisionCause::kLayer;
     } else if (is_fused[i] && !graph.producer(node.inputs[0])->in_float &&
                !settings[graph[node.inputs[0]].index].in_float) {
       network.tie(i, graph[node.inputs[0]].index);
+      result.causes[i] = PrecisionCause::kFused;
     } else if (def(node.op).flow == QFlow::kMovesData) {
       network.prefer_codes(i);
     }

@@ -15,6 +15,7 @@ std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend);
 
 struct Precisions {
   std::vector<Precision> of_node;
+  std::vector<PrecisionCause> causes;          // by node
   std::vector<std::optional<Reason>> reasons;  // by node: why the device has no codes for it
 };
 

@@ -60,7 +60,7 @@ Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
 
 Range Ranges::limited(ValueId id, Range range) const {
   const Node* maker = graph_.producer(id);
-  if (maker == nullptr) return range;
+  if (maker == nullptr || maker->op == Op::kForeign) return range;
   const auto clip = [&](double min, double max) {
     range = {std::clamp(range.min, min, max), std::clamp(range.max, min, max)};
   };

@@ -1,4 +1,4 @@
-// How fast a program file is.
+// How fast a program file or a TOSA graph is.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@ struct BenchSummary {
   std::size_t threads = 1;
   double load_seconds = 0;
   run::Measurement measured;
+  bool is_program = true;  // or a TOSA graph, which has neither delegates nor a host
 };
 
 std::string to_text(const BenchSummary& summary, TextStyle style);

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <span>
 
-#include "exec/integer.h"
-
 namespace isthmus {
 namespace {
 
@@ -26,21 +24,22 @@ std::uint64_t peak_rss_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-CompileSummary::HostNode host_node(const Graph& graph, const Node& node, const Reason& reason) {
-  const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
-  return {node.outputs.empty() ? "" : graph[node.outputs[0]].name,
-          foreign == nullptr ? std::string(name_of(node.op)) : foreign->target,
-          std::string(code_text(reason.code)),
-          text_of(reason),
-          node.origin.source,
-          node.origin.module,
-          std::string(hint(reason.code))};
+CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& host, NodeId id) {
+  const Node& node = outcome.graph[id];
+  CompileSummary::HostNode row{
+      node_name(outcome.graph, node), op_text(node), {}, {}, node.origin.source, node.origin.module, {}, host.rows(id)};
+  const Reason& own = *outcome.host_reason(id);
+  row.code = row.causes.size() > 1 ? code_text(own.code) : row.causes[0].code;
+  row.reason = row.causes.size() > 1 ? text_of(own) : row.causes[0].text;
+  row.hint = row.causes.back().hint;
+  return row;
 }
 
-// Between floats and codes whose parameters stand in the types.
-bool is_conversion(const Graph& graph, const Node& node) {
-  return node.inputs.size() == 1 && is_quantized(graph, node) &&
-         (std::holds_alternative<QuantizeAttrs>(node.attrs) || std::holds_alternative<DequantizeAttrs>(node.attrs));
+CompileSummary::Border border(const Outcome& outcome, const HostCauses& host, NodeId id) {
+  const Node& node = outcome.graph[id];
+  const std::vector<NodeId> chain = host.chain(id);
+  return {node_name(outcome.graph, node), std::string(name_of(node.op)),
+          chain.size() > 1 ? node_name(outcome.graph, outcome.graph[chain[1]]) : ""};
 }
 
 void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& graph, const QuantPlan& plan) {
@@ -67,24 +66,23 @@ void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& 
 
 CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
                          const QuantizedModel* quantized, const Diagnostics& diagnostics) {
-  const Graph& graph = quantized != nullptr ? quantized->quantized.graph : prepared.graph;
-  const Partitioning& partitioning = quantized != nullptr ? quantized->partitioning : prepared.partitioning;
+  const Outcome outcome = outcome_of(backend, prepared, quantized);
+  const HostCauses host(outcome);
   CompileSummary summary;
   summary.model = model;
   summary.target = backend.name;
-  summary.delegates = partitioning.segments.size();
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const auto* reason = std::get_if<Reason>(&partitioning.place[i]);
-    const Node& node = graph.nodes()[i];
-    if (reason != nullptr && is_conversion(graph, node)) {
-      summary.borders.push_back({graph[node.outputs[0]].name, std::string(name_of(node.op))});
+  summary.delegates = outcome.places.segments.size();
+  for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
+    const bool is_on_host = outcome.host_reason(NodeId{i}) != nullptr;
+    if (is_on_host && is_conversion(outcome.graph, outcome.graph.nodes()[i])) {
+      summary.borders.push_back(border(outcome, host, NodeId{i}));
       continue;
     }
     ++summary.nodes;
-    if (reason == nullptr) {
-      ++summary.delegated_nodes;
+    if (is_on_host) {
+      summary.host.push_back(host_node(outcome, host, NodeId{i}));
     } else {
-      summary.host.push_back(host_node(graph, node, *reason));
+      ++summary.delegated_nodes;
     }
   }
   if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
@@ -135,7 +133,10 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   for (const CompileSummary::HostNode& node : summary.host) {
     out += fmt::format("  on the host: {} %{}", node.op, node.node);
     if (!node.origin.empty()) out += fmt::format(" ({}{})", node.origin, node.module.empty() ? "" : ", " + node.module);
-    out += fmt::format("\n    {} [{}]\n    {}\n", node.reason, node.code, node.hint);
+    out += fmt::format("\n    {} [{}]\n", node.reason, node.code);
+    for (const CauseRow& cause : std::span(node.causes).subspan(1))
+      out += fmt::format("    because {}\n", to_text(cause));
+    if (!node.hint.empty()) out += fmt::format("    {}\n", node.hint);
   }
   if (summary.is_quantized) {
     out += fmt::format("  {} groups share a scale each, {} rescale{}, {} conversion{} at the border on the host\n",

@@ -10,12 +10,15 @@
 #include "evaluate/layer_errors.h"
 #include "ir/graph.h"
 #include "pipeline.h"
+#include "report/causes.h"
 
 namespace isthmus {
 
 struct CompileSummary {
   struct HostNode {
-    std::string node, op, code, reason, origin, module, hint;
+    std::string node, op, code, reason, origin, module;
+    std::string hint;              // what to do about the last cause
+    std::vector<CauseRow> causes;  // itself first, the node that is to blame last
   };
   struct Transpose {
     std::string value;
@@ -24,7 +27,8 @@ struct CompileSummary {
   };
   struct Border {
     std::string value;
-    std::string kind;  // "quantize", "dequantize"
+    std::string kind;   // "quantize", "dequantize"
+    std::string cause;  // the node on the host for whose sake it is there; empty at the model's own border
   };
   struct Rescale {
     std::string value, reader, because;

@@ -1,30 +1,22 @@
 // Every JSON object that the command line prints.
-#include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "ops/table.h"
 #include "report/bench.h"
 #include "report/compile.h"
 #include "report/eval.h"
 #include "report/inspect.h"
+#include "report/json_parts.h"
 #include "report/op_table.h"
 #include "report/program.h"
 #include "report/run.h"
 #include "report/stats.h"
 #include "report/target_table.h"
+#include "report/tosa.h"
 #include "stats/range.h"
 
 namespace isthmus {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Names come from untrusted files: bytes that are no UTF-8 are replaced, never a reason to fail.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-// JSON has no infinity: what is exact is said to be this good.
-double finite_db(double db) { return std::min(db, 200.0); }
 
 // ["1", "3", "4*s0"] as [1, 3, "4*s0"].
 Json shape_json(const std::vector<std::string>& shape) {
@@ -159,22 +151,48 @@ std::string to_json(const ProgramSummary& summary) {
                {"ops", counts_json(summary.ops)}});
 }
 
+std::string to_json(const TosaSummary& summary) {
+  const auto tensors = [](const std::vector<TosaSummary::Tensor>& rows) {
+    Json list = Json::array();
+    for (const TosaSummary::Tensor& row : rows) {
+      list.push_back({{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}});
+    }
+    return list;
+  };
+  Json json{{"kind", "tosa"},
+            {"file", summary.file},
+            {"bytes", summary.bytes},
+            {"version", summary.version},
+            {"inputs", tensors(summary.inputs)},
+            {"outputs", tensors(summary.outputs)},
+            {"operators", summary.operators},
+            {"constants", summary.constants},
+            {"constant_bytes", summary.constant_bytes},
+            {"products", summary.products},
+            {"ops", counts_json(summary.ops)}};
+  if (!summary.problem.empty()) json["problem"] = summary.problem;
+  return dump(json);
+}
+
 std::string to_json(const BenchSummary& summary) {
   const run::Measurement& measured = summary.measured;
-  return dump({{"file", summary.file},
-               {"threads", summary.threads},
-               {"load_ms", summary.load_seconds * 1e3},
-               {"first_run_ms", measured.first_seconds * 1e3},
-               {"runs", measured.runs},
-               {"ms",
-                {{"min", measured.min_seconds * 1e3},
-                 {"p50", measured.p50_seconds * 1e3},
-                 {"p90", measured.p90_seconds * 1e3}}},
-               {"delegate_calls", measured.each.delegate_calls},
-               {"host_calls", measured.each.host_calls},
-               {"border_calls", measured.each.border_calls},
-               {"delegate_ms", measured.each.delegate_seconds * 1e3},
-               {"host_ms", measured.each.host_seconds * 1e3}});
+  Json json{{"file", summary.file},
+            {"threads", summary.threads},
+            {"load_ms", summary.load_seconds * 1e3},
+            {"first_run_ms", measured.first_seconds * 1e3},
+            {"runs", measured.runs},
+            {"ms",
+             {{"min", measured.min_seconds * 1e3},
+              {"p50", measured.p50_seconds * 1e3},
+              {"p90", measured.p90_seconds * 1e3}}}};
+  if (summary.is_program) {
+    json["delegate_calls"] = measured.each.delegate_calls;
+    json["host_calls"] = measured.each.host_calls;
+    json["border_calls"] = measured.each.border_calls;
+    json["delegate_ms"] = measured.each.delegate_seconds * 1e3;
+    json["host_ms"] = measured.each.host_seconds * 1e3;
+  }
+  return dump(json);
 }
 
 std::string op_table_json() {
@@ -208,7 +226,8 @@ std::string to_json(const CompileSummary& summary) {
                     {"reason", node.reason},
                     {"origin", node.origin},
                     {"module", node.module},
-                    {"hint", node.hint}});
+                    {"hint", node.hint},
+                    {"causes", causes_json(node.causes)}});
   }
   Json warnings = Json::array();
   for (const Diagnostic& entry : summary.warnings) {
@@ -217,6 +236,7 @@ std::string to_json(const CompileSummary& summary) {
   Json borders = Json::array();
   for (const CompileSummary::Border& row : summary.borders) {
     borders.push_back({{"value", row.value}, {"kind", row.kind}});
+    if (!row.cause.empty()) borders.back()["because_of"] = row.cause;
   }
   Json unproven = Json::array();
   for (const CompileSummary::Unproven& row : summary.unproven) {
@@ -303,7 +323,11 @@ std::string target_json(const BackendDesc& backend) {
   for (const Op op : backend.ops()) ops.push_back(name_of(op));
   Json rules = Json::array();
   for (const Rewrite& row : backend.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
-  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}});
+  Json limits = Json::array();
+  for (const LimitText& limit : backend.limits == nullptr ? std::vector<LimitText>() : backend.limits()) {
+    limits.push_back({{"operator", limit.operator_name}, {"code", limit.code}, {"sentence", limit.sentence}});
+  }
+  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}, {"limits", limits}});
 }
 
 std::string to_json(const CalibrateSummary& summary) {

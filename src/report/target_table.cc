@@ -23,6 +23,11 @@ std::string target_text(const BackendDesc& backend) {
   }
   out += "  " + line + "\n\nwhat others become first\n";
   for (const Rewrite& row : backend.legalize) out += fmt::format("  {:<20} {}\n", row.name, row.what);
+  if (backend.limits == nullptr) return out;
+  out += "\nwhat its operators demand\n";
+  for (const LimitText& limit : backend.limits()) {
+    out += fmt::format("  {:<22} {:<13} {}\n", limit.operator_name, limit.code, limit.sentence);
+  }
   return out;
 }
 

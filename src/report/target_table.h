@@ -10,7 +10,7 @@ namespace isthmus {
 std::string targets_text();
 std::string targets_json();
 
-// Which ops run on the target as they are, and what others become first.
+// Which ops run on the target as they are, what others become first, and what its operators demand.
 std::string target_text(const BackendDesc& backend);
 std::string target_json(const BackendDesc& backend);
 

@@ -44,12 +44,12 @@ Tensor ones(DType dtype, std::vector<std::int64_t> sizes) {
   return tensor;
 }
 
-}  // namespace
-
-Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, const MeasureOptions& options) {
+// `after_warm_up` is called before the runs that count.
+Expected<Measurement> measure_calls(const std::function<Expected<void>()>& call, const MeasureOptions& options,
+                                    const std::function<void()>& after_warm_up) {
   const auto timed_run = [&]() -> Expected<double> {
     const Clock clock;
-    TRY(method.run(inputs));
+    TRY(call());
     return clock.seconds();
   };
   Measurement result;
@@ -57,7 +57,7 @@ Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, co
   result.first_seconds = TRY(timed_run());
   while (warm_up.seconds() < options.seconds * kWarmUpShare) TRY(timed_run());
 
-  const Statistics before = method.statistics();
+  after_warm_up();
   std::vector<double> times;
   const Clock clock;
   do {
@@ -70,6 +70,22 @@ Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, co
   result.min_seconds = times.front();
   result.p50_seconds = percentile(times, 0.5);
   result.p90_seconds = percentile(times, 0.9);
+  return result;
+}
+
+}  // namespace
+
+Expected<Measurement> measure(const std::function<Expected<void>()>& call, const MeasureOptions& options) {
+  return measure_calls(call, options, [] {});
+}
+
+Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, const MeasureOptions& options) {
+  const auto call = [&]() -> Expected<void> {
+    TRY(method.run(inputs));
+    return {};
+  };
+  Statistics before;
+  Measurement result = TRY(measure_calls(call, options, [&] { before = method.statistics(); }));
   result.each = per_run(before, method.statistics(), result.runs);
   return result;
 }

@@ -26,6 +26,9 @@ struct Measurement {
   Statistics each;  // of one run: calls, and the mean of the seconds
 };
 
+// The same call again and again; what is counted of methods stays 0.
+Expected<Measurement> measure(const std::function<Expected<void>()>& call, const MeasureOptions& options = {});
+
 // Runs it over the same inputs again and again. The method must not have run before.
 Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, const MeasureOptions& options = {});
 

@@ -59,6 +59,13 @@ struct OpForm {
   Op op;
   Replacement (*form)(const Site&);
 };
+// The rows of the families above, for targets that take other nodes as they are.
+std::span<const OpForm> selection_rows();
+std::span<const OpForm> index_rows();
+std::span<const OpForm> window_rows();
+std::span<const OpForm> sampling_rows();
+std::span<const OpForm> convolution_rows();
+std::span<const OpForm> reduction_rows();
 // The form of the node's op, where there is one and the delegate does not take the node as it is.
 Replacement formed(const Site& site, std::span<const OpForm> forms);
 

@@ -227,6 +227,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> convolution_rows() { return kForms; }
 Replacement convolution_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

@@ -184,6 +184,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> index_rows() { return kForms; }
 Replacement index_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

@@ -317,6 +317,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> window_rows() { return kForms; }
 Replacement window_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

@@ -148,6 +148,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> reduction_rows() { return kForms; }
 Replacement reduction_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

@@ -78,6 +78,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> sampling_rows() { return kForms; }
 Replacement sampling_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

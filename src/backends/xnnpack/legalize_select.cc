@@ -176,6 +176,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
+std::span<const OpForm> selection_rows() { return kForms; }
 Replacement selection_forms(const Site& site) { return formed(site, kForms); }
 
 }  // namespace isthmus::xnnpack

@@ -1,0 +1,106 @@
+// Functions of two numbers, constants, choices, indices and joins.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "backends/ethos_u/legalize.h"
+#include "backends/ethos_u/limits.h"
+#include "backends/xnnpack/legalize.h"
+#include "simplify/weights.h"
+
+namespace isthmus::ethos_u {
+namespace {
+
+// What stands for infinity. It hides a score from a softmax, exp(-24) being nothing in 8 bits, and does not widen the
+// range of the scores beside it by much more than a bit.
+constexpr double kFar = 24;
+
+bool is_finite(const std::vector<double>& numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
+bool takes_far_numbers(Op op) {
+  constexpr Op kOps[] = {Op::kAdd, Op::kSub, Op::kWhere, Op::kCat};
+  return std::ranges::find(kOps, op) != std::end(kOps);
+}
+
+}  // namespace
+
+Replacement finite_constants(const Site& site, Device) {
+  if (!takes_far_numbers(site.node.op)) return unchanged();
+  std::vector<ValueId> inputs(site.inputs.begin(), site.inputs.end());
+  bool is_changed = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto numbers = numbers_of(site.constant(i));
+    if (!numbers || is_finite(*numbers)) continue;
+    for (double& number : *numbers) {
+      if (std::isnan(number)) return unchanged();
+      number = std::clamp(number, -kFar, kFar);
+    }
+    inputs[i] = constant_of(site.emitter, *numbers, DType::kF32, site.constant(i)->sizes);
+    is_changed = true;
+  }
+  return is_changed ? replaced_by(site.emitter.emit(site.node.op, site.node.attrs, std::move(inputs))) : unchanged();
+}
+
+Replacement quotient(const Site& site, Device) {
+  if (site.node.op != Op::kDiv) return unchanged();
+  Emitter& emitter = site.emitter;
+  auto divisors = numbers_of(site.constant(1));
+  if (!divisors) return unchanged();
+  for (double& number : *divisors) number = 1 / number;
+  if (!is_finite(*divisors)) return unchanged();
+  const ValueId factors = constant_of(emitter, *divisors, DType::kF32, site.constant(1)->sizes);
+  return replaced_by(emitter.binary(Op::kMul, site.inputs[0], factors));
+}
+
+Replacement power(const Site& site, Device device) {
+  if (site.node.op != Op::kPow || !refusal_of(site, device)) return unchanged();
+  return xnnpack::power_forms(site);
+}
+
+Replacement prelu_by_slope(const Site& site, Device) {
+  if (site.node.op != Op::kPrelu) return unchanged();
+  const auto slopes = numbers_of(site.constant(1));
+  if (slopes && std::ranges::all_of(*slopes, [&](double slope) { return slope == slopes->front(); })) {
+    return replaced_by(site.emitter.emit(Op::kLeakyRelu, SlopeAttrs{slopes->front()}, {site.inputs[0]}));
+  }
+  return xnnpack::prelu_by_parts(site);
+}
+
+// The truth as a number is left to the rewrite of casts.
+Replacement choice_by_products(const Site& site, Device device) {
+  if (site.node.op != Op::kWhere || site.constant(0) != nullptr || exists(tosa::Op::kSelect, device))
+    return unchanged();
+  Emitter& emitter = site.emitter;
+  const ValueId truth = TRY(emitter.emit(Op::kCast, DTypeAttrs{DType::kF32}, {site.inputs[0]}));
+  const ValueId one = xnnpack::number(emitter, 1, emitter.shape(truth).size());
+  const ValueId other = TRY(emitter.binary(Op::kSub, one, truth));
+  const ValueId first = TRY(emitter.binary(Op::kMul, site.inputs[1], truth));
+  const ValueId second = TRY(emitter.binary(Op::kMul, site.inputs[2], other));
+  return replaced_by(emitter.binary(Op::kAdd, first, second));
+}
+
+Replacement narrow_index(const Site& site, Device device) {
+  if (site.node.op != Op::kIndexSelect || site.constant(1) != nullptr || !exists(tosa::Op::kGather, device) ||
+      site.graph().type(site.inputs[1]).dtype != DType::kI64) {
+    return unchanged();
+  }
+  const ValueId index = TRY(site.emitter.cast(site.inputs[1], DType::kI32));
+  return replaced_by(site.emitter.emit(Op::kIndexSelect, site.node.attrs, {site.inputs[0], index}));
+}
+
+Replacement split_cat(const Site& site, Device) {
+  if (site.node.op != Op::kCat || site.inputs.size() <= kMostJoined) return unchanged();
+  const std::int64_t axis = site.attrs<AxisAttrs>().axis;
+  std::vector<ValueId> parts;
+  for (std::size_t i = 0; i < site.inputs.size(); i += kMostJoined) {
+    const auto end = std::min(site.inputs.size(), i + kMostJoined);
+    parts.push_back(TRY(site.emitter.cat(
+        {site.inputs.begin() + static_cast<std::ptrdiff_t>(i), site.inputs.begin() + static_cast<std::ptrdiff_t>(end)},
+        axis)));
+  }
+  return replaced_by(site.emitter.cat(std::move(parts), axis));
+}
+
+}  // namespace isthmus::ethos_u

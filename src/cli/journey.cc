@@ -1,0 +1,87 @@
+// Takes a model from its file to a partitioned graph.
+#include "cli/journey.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace isthmus {
+namespace {
+
+// How many samples the techniques see that need them again: they are interpreted, node by node.
+constexpr std::size_t kMostRefining = 8;
+
+}  // namespace
+
+void add_journey_options(CLI::App& command, JourneyOptions& options) {
+  add_model_options(command, options.model);
+  add_quant_options(command, options.quant);
+  command.add_flag("--float", options.is_float, "keep all numbers in float");
+}
+
+void add_data_options(CLI::App& command, JourneyOptions& options, const std::string& without) {
+  command.add_option("--calibrate", options.samples.data,
+                     "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
+                     "files, or a .stats file of `isthmus calibrate`; without it, " +
+                         without);
+  command.add_option("--samples", options.samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  command.add_option("--threads", options.threads, "for calibration and trial runs; all cores by default")
+      ->check(CLI::Range(1, 1024));
+}
+
+Expected<Journey> start(const JourneyOptions& options) {
+  Diagnostics diagnostics;
+  OpenModel opened = TRY(open_model(options.model.file, diagnostics));
+  return Journey{std::move(opened),
+                 TRY(prepare_options(options.model)),
+                 TRY(config_of(options.quant)),
+                 std::move(diagnostics),
+                 std::nullopt,
+                 std::nullopt,
+                 std::nullopt};
+}
+
+Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey) {
+  const Graph& loaded = journey.opened.model.graph;
+  journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
+  if (options.is_float) return {};
+  if (with_data) {
+    const xnnpack::ThreadPool threads(options.threads);
+    const auto begin = std::chrono::steady_clock::now();
+    journey.statistics = TRY(gather_statistics(options.samples, options.model.file, journey.opened.model,
+                                               *journey.prepared, threads, journey.diagnostics));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    journey.prepared->times.push_back({"calibrate", elapsed.count()});
+  }
+  const Statistics* known = journey.statistics ? &*journey.statistics : nullptr;
+  std::vector<std::vector<Tensor>> samples;
+  if (known != nullptr && needs_samples(journey.config)) {
+    const auto source = TRY(samples_to_compare(options, journey, kMostRefining));
+    while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
+  }
+  journey.quantized =
+      TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
+                 options.model.file));
+  return {};
+}
+
+CompileSummary summary_of(const JourneyOptions& options, const Journey& journey) {
+  return summarize(options.model.file, journey.backend(), *journey.prepared, journey.codes(), journey.diagnostics);
+}
+
+Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
+                                                      std::size_t most) {
+  Diagnostics ignored;
+  DataOptions few = options.samples;
+  if (few.data.ends_with(".stats")) few.data.clear();
+  few.most = std::min(few.most.value_or(most), most);
+  return samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored);
+}
+
+Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey) {
+  constexpr std::size_t kMostSamples = 4;
+  const auto samples = TRY(samples_to_compare(options, journey, kMostSamples));
+  return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
+                      journey.backend(), *samples, kMostSamples);
+}
+
+}  // namespace isthmus

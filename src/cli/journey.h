@@ -1,0 +1,62 @@
+// A model on its way through the stages: what `check`, `compile` and `explain` have in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/diag.h"
+#include "base/expected.h"
+#include "cli/calibration.h"
+#include "cli/model_options.h"
+#include "cli/open_model.h"
+#include "cli/quant_options.h"
+#include "evaluate/layer_errors.h"
+#include "pipeline.h"
+#include "report/compile.h"
+
+namespace isthmus {
+
+struct JourneyOptions {
+  ModelOptions model;
+  DataOptions samples;
+  QuantOptions quant;
+  std::size_t threads = default_threads();
+  bool is_float = false;
+};
+
+// The model, how to quantize it, --float.
+void add_journey_options(CLI::App& command, JourneyOptions& options);
+// --calibrate, --samples, --threads.
+void add_data_options(CLI::App& command, JourneyOptions& options, const std::string& without);
+
+struct Journey {
+  OpenModel opened;
+  PrepareOptions wanted;
+  QuantConfig config;
+  Diagnostics diagnostics;
+  std::optional<Prepared> prepared;
+  std::optional<Statistics> statistics;
+  std::optional<QuantizedModel> quantized;
+
+  const BackendDesc& backend() const { return *wanted.backend; }
+  const QuantizedModel* codes() const { return quantized ? &*quantized : nullptr; }
+  // What runs, and where.
+  const Graph& graph() const { return quantized ? quantized->quantized.graph : prepared->graph; }
+  const Partitioning& places() const { return quantized ? quantized->partitioning : prepared->partitioning; }
+};
+
+Expected<Journey> start(const JourneyOptions& options);
+// Up to where each node runs; with data as good as they will be in the program, without them only their types count.
+Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey);
+
+CompileSummary summary_of(const JourneyOptions& options, const Journey& journey);
+
+// At most so many samples to compare with. Of a .stats file nothing is left of them: there the model's examples serve.
+Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
+                                                      std::size_t most);
+// What each value lost, on the reference kernels.
+Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey);
+
+}  // namespace isthmus

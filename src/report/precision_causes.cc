@@ -1,0 +1,100 @@
+// Why nodes compute in float although the target has integers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/causes.h"
+
+namespace isthmus {
+namespace {
+
+constexpr PrecisionWords kWords[] = {
+    {PrecisionCause::kNoReals, "no-reals", "its numbers are no floats in the model either", ""},
+    {PrecisionCause::kNoIntegers, "no-integers", "the target has no integer form of it", "replace it"},
+    {PrecisionCause::kStep, "step", "a step of something that loses too much in integers", ""},
+    {PrecisionCause::kWanted, "config", "the configuration keeps it in float",
+     "change the rule in quant.toml, or promote less"},
+    {PrecisionCause::kFront, "front",
+     "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
+     "`front = 0` in quant.toml brings it to integers"},
+    {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
+    {PrecisionCause::kFused, "fused", "part of the node before it", ""},
+    {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
+    {PrecisionCause::kFewestBytes, "fewest-bytes", "that way the fewest bytes are converted around it", ""},
+};
+
+// By value of the model: the nodes that read it.
+std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
+  std::vector<std::vector<NodeId>> readers(graph.values().size());
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    for (const ValueId input : graph.nodes()[i].inputs) readers[input.index].push_back(NodeId{i});
+  }
+  return readers;
+}
+
+// Whether somebody decided on its precision for its own sake.
+bool is_decided(PrecisionCause cause) {
+  return cause != PrecisionCause::kFewestBytes && cause != PrecisionCause::kFused;
+}
+
+}  // namespace
+
+const PrecisionWords& words_of(PrecisionCause cause) {
+  return *std::ranges::find(kWords, cause, &PrecisionWords::cause);
+}
+
+CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
+  const Node& node = outcome.model[of_model];
+  const PrecisionCause cause = outcome.plan->causes[of_model.index];
+  const std::optional<Reason>& reason = outcome.plan->reasons[of_model.index];
+  CauseRow row{
+      node_name(outcome.model, node), op_text(node), origin_words(node.origin), node.origin.module, {}, {}, {}};
+  if (reason && cause == PrecisionCause::kNoIntegers) {
+    row.code = code_text(reason->code);
+    // In float it runs on the device all the same, where that has floats: there is nothing to mend.
+    if (!outcome.backend.integers.has_float) row.hint = hint(reason->code);
+    row.text = fmt::format("no integer form on {}: {}", outcome.backend.name, text_of(*reason));
+  } else {
+    row.code = words_of(cause).code;
+    row.text = words_of(cause).sentence;
+    row.hint = words_of(cause).hint;
+  }
+  return row;
+}
+
+std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model) {
+  const QuantPlan* plan = outcome.plan;
+  if (plan == nullptr || plan->precision[of_model.index] == Precision::kCodes) return {};
+  const Graph& model = outcome.model;
+  std::vector<CauseRow> result{precision_row(outcome, of_model)};
+  if (is_decided(plan->causes[of_model.index])) return result;
+  // The nearest one for which there was no choice, along nodes that are all in float; makers before readers.
+  const auto readers = readers_of(model);
+  std::vector<bool> is_seen(model.nodes().size(), false);
+  std::vector<NodeId> queue{of_model};
+  is_seen[of_model.index] = true;
+  const auto visit = [&](NodeId id) {
+    if (is_seen[id.index] || plan->precision[id.index] == Precision::kCodes) return;
+    is_seen[id.index] = true;
+    queue.push_back(id);
+  };
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const Node& node = model[queue[head]];
+    if (is_decided(plan->causes[queue[head].index]) && plan->precision[queue[head].index] == Precision::kFloat) {
+      const std::string name = node_name(model, node);
+      result[0].text = fmt::format("{}, and {} %{} near it is in float", result[0].text, op_text(node), name);
+      result.push_back(precision_row(outcome, queue[head]));
+      return result;
+    }
+    for (const ValueId input : node.inputs) {
+      if (model.producer(input) != nullptr) visit(NodeId{model[input].index});
+    }
+    for (const ValueId output : node.outputs) {
+      for (const NodeId reader : readers[output.index]) visit(reader);
+    }
+  }
+  result[0].text += ", and what the model takes and returns is float";
+  return result;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,49 @@
+// Runs segments both ways.
+#include "support/ethos_u_lowered.h"
+
+#include <map>
+
+#include "backends/ethos_u/lower.h"
+#include "backends/tosa/interpreter.h"
+#include "backends/xnnpack/thread_pool.h"
+#include "exec/integer.h"
+#include "support/models.h"
+
+namespace isthmus::test {
+
+Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDesc& backend, Samples& samples,
+                                       const QuantConfig& config) {
+  Diagnostics diagnostics;
+  const xnnpack::ThreadPool threads(1);
+  const Statistics statistics = TRY(calibrate(prepared, samples, threads, {}, diagnostics));
+  return quantize(prepared, backend, &statistics, config, diagnostics);
+}
+
+std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs) {
+  const Graph& graph = model.quantized.graph;
+  std::map<ValueId, Tensor> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
+  const auto all = interpret_integers(graph, inputs, Arithmetic::kTosa,
+                                      [&](ValueId id, const Tensor& value) { values[id] = value; });
+  if (!all) return "integers: " + all.error().text();
+  if (model.partitioning.segments.size() != 1) {
+    return std::to_string(model.partitioning.segments.size()) + " segments";
+  }
+  for (const Segment& segment : model.partitioning.segments) {
+    auto lowered = ethos_u::lower_graph(graph, segment, device);
+    if (!lowered) return "lower: " + lowered.error().text();
+    const auto loaded = tosa::Interpreter::load(std::move(lowered->graph));
+    if (!loaded) return "load: " + loaded.error().text();
+    std::vector<Tensor> arguments;
+    for (const ValueId id : segment.inputs) arguments.push_back(values.at(id));
+    const auto results = loaded->run(arguments);
+    if (!results) return "run: " + results.error().text();
+    for (std::size_t i = 0; i < segment.outputs.size(); ++i) {
+      const Difference gap = difference((*results)[i], values.at(segment.outputs[i]));
+      if (gap.max != 0) return graph[segment.outputs[i]].name + " differs by " + std::to_string(gap.max) + gap.why;
+    }
+  }
+  return {};
+}
+
+}  // namespace isthmus::test

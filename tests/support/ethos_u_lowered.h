@@ -1,0 +1,30 @@
+// Quantized models on the devices behind TOSA: lowered, and computed by both interpreters.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "backends/ethos_u/device.h"
+#include "pipeline.h"
+
+namespace isthmus::test {
+
+struct EthosUTarget {
+  const char* name;
+  ethos_u::Device device;
+};
+inline constexpr EthosUTarget kEthosUTargets[] = {
+    {"tosa-int", ethos_u::Device::kTosaInt},
+    {"ethos-u55-128", ethos_u::Device::kU55},
+    {"ethos-u85-256", ethos_u::Device::kU85},
+};
+
+// Calibrated on these samples.
+Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDesc& backend, Samples& samples,
+                                       const QuantConfig& config);
+
+// Each segment as a TOSA graph, from what the integer interpreter made of its inputs: the empty string where the TOSA
+// interpreter computes the same bits, else what went wrong.
+std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs);
+
+}  // namespace isthmus::test
