@@ -82,7 +82,7 @@ TEST(TosaFile, EveryFieldIsReadAgain) {
       {Op::kMaximum, NanMode{NanPropagation::kIgnore}},
       {Op::kReduceSum, Axis{-2}},
       {Op::kTranspose, Transpose{{1, 0}}},
-      {Op::kResize, Resize{ResizeMode::kBilinear}},
+      {Op::kResize, tosa::Resize{tosa::ResizeMode::kBilinear}},
       {Op::kRescale, Rescale{true, Rounding::kDouble, true, true, true}}};
   std::set<std::size_t> kinds{0, 1};  // those that have no fields, and those that are not read
   for (const auto& [op, fields] : kRows) {
