@@ -22,9 +22,9 @@ int run_command_line(int argc, const char* const* argv) {
       "Examples:\n  isthmus inspect model.pt2\n  isthmus run model.pte --input image.npy -o out\n  isthmus bench "
       "model.pte\n\nisthmus COMMAND "
       "--help says more about a command.");
-  const std::vector<Command> commands{add_check(app),     add_compile(app), add_explain(app), add_calibrate(app),
-                                      add_merge(app),     add_run(app),     add_eval(app),    add_bench(app),
-                                      add_inspect(app),   add_targets(app)};
+  const std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
+                                      add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
+                                      add_inspect(app), add_targets(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

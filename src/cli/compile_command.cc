@@ -95,9 +95,9 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const xnnpack::ThreadPool threads(options.journey.threads);
-    const Compiled compiled = TRY(within(compile(journey.graph(), journey.places(), journey.backend(),
-                                                 journey.opened.model.examples, threads.get()),
-                                         options.file()));
+    const Compiled compiled = TRY(within(
+        compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples, threads.get()),
+        options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
     if (journey.quantized && options.wants_errors) {

@@ -67,9 +67,20 @@ void Graph::rename(ValueId id, std::string name) {
 }
 
 std::string Graph::unused_name(std::string_view stem) const {
-  std::string name(stem);
-  for (std::size_t number = 2; by_name_.contains(name); ++number) name = fmt::format("{}.{}", stem, number);
-  return name;
+  if (!by_name_.contains(stem)) return std::string(stem);
+  const auto name = [&](std::size_t number) { return fmt::format("{}.{}", stem, number); };
+  // Numbers are mostly taken without gaps: the first free one is found in as many steps as it has digits.
+  std::size_t taken = 1;
+  std::size_t free = 2;
+  while (by_name_.contains(name(free))) {
+    taken = free;
+    free *= 2;
+  }
+  while (free - taken > 1) {
+    const std::size_t middle = taken + (free - taken) / 2;
+    (by_name_.contains(name(middle)) ? taken : free) = middle;
+  }
+  return name(free);
 }
 
 std::optional<ValueId> Graph::find(std::string_view name) const {

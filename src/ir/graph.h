@@ -90,7 +90,8 @@ class Graph {
   void rename(ValueId id, std::string name);
   // What the codes of a value mean; its element type is an integer.
   void set_quant(ValueId id, Quant quant) { values_[id.index].type.quant = std::move(quant); }
-  // `stem`, or `stem` with the smallest number that makes it a new name.
+  // `stem`, or `stem` with a number that makes it a new name while the number before it does not: the smallest where
+  // there are no gaps.
   std::string unused_name(std::string_view stem) const;
 
   std::span<const Value> values() const { return values_; }

@@ -91,6 +91,7 @@ struct HostOp {
   std::string_view kernel;  // the one that makes the result; empty where that depends on the node
   WriteCalls write;
   HostTypes types = HostTypes::kNumbers;
+  bool knows_codes = false;  // others would take codes for numbers
 };
 
 // Every op of the table for which ExecuTorch has kernels.

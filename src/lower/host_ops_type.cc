@@ -30,8 +30,15 @@ struct QuantizeKernels {
 };
 Expected<void> write_with_parameters(HostNode& node, const QuantizeKernels& kernels, std::int64_t axis,
                                      const std::vector<pte::ValueIndex>& rest) {
-  const auto scale = axis < 0 ? known_number<double>(node, 1) : std::nullopt;
-  const auto zero_point = axis < 0 ? known_number<std::int64_t>(node, 2) : std::nullopt;
+  auto scale = axis < 0 ? known_number<double>(node, 1) : std::nullopt;
+  auto zero_point = axis < 0 ? known_number<std::int64_t>(node, 2) : std::nullopt;
+  if (node.input_count() == 1) {
+    // The parameters stand in the type of the side that is codes.
+    const std::optional<Quant>& quant = node.type(0).quant ? node.type(0).quant : node.result_type().quant;
+    if (!quant || quant->axis >= 0) return fail(ErrorKind::kUnsupported, "codes at the border have one scale");
+    scale = static_cast<double>(quant->scale());
+    zero_point = quant->zero_point;
+  }
   std::vector<pte::ValueIndex> args{TRY(node.input(0))};
   if (scale && zero_point) {
     args.insert(args.end(), {node.real(*scale), node.integer(*zero_point)});
@@ -80,8 +87,8 @@ Expected<void> write_dequantize(HostNode& node) {
 
 constexpr HostOp kOps[] = {
     {Op::kCast, "dim_order_ops::_to_dim_order_copy.out", write_cast},
-    {Op::kQuantize, "", write_quantize},
-    {Op::kDequantize, "", write_dequantize},
+    {.op = Op::kQuantize, .kernel = "", .write = write_quantize, .knows_codes = true},
+    {.op = Op::kDequantize, .kernel = "", .write = write_dequantize, .knows_codes = true},
 };
 
 }  // namespace

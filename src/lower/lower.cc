@@ -90,7 +90,7 @@ class ProgramBuilder {
     const Node& node = graph_[id];
     const HostOp* host = find_host_op(node.op);
     Expected<void> written;
-    if (has_codes(graph_, node)) {
+    if (has_codes(graph_, node) && !(host != nullptr && host->knows_codes)) {
       // A kernel would take the codes for numbers.
       written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its codes mean");
     } else if (host == nullptr) {

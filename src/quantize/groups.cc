@@ -169,7 +169,8 @@ class Solver {
     }
     for (const Output& output : graph_.outputs()) {
       const auto* id = std::get_if<ValueId>(&output.value);
-      if (id != nullptr && !is_made_in_float(*id)) ++all[id->index];
+      const bool is_codes = in_.config.outputs != BorderType::kFloat && output.kind == OutputKind::kResult;
+      if (id != nullptr && (is_codes || !is_made_in_float(*id))) ++all[id->index];
     }
     for (std::uint32_t i = 0; i < all.size(); ++i) {
       is_read_outside_[i] = in_codes_[i] && all[i] > inside[i];

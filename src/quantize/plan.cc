@@ -39,13 +39,13 @@ bool adds_numbers(const Node& node) {
   return pad != nullptr && pad->mode == PadMode::kConstant && pad->value != 0;
 }
 
-// What pads add must be among the codes.
+// What pads add must be among the codes, whether or not they share with what they pad.
 Range with_pads(const Graph& graph, const Group& group, Range range) {
-  for (const Tie& tie : group.ties) {
-    const Node& node = graph[tie.node];
-    const auto* pad = std::get_if<PadAttrs>(&node.attrs);
-    if (pad == nullptr || !adds_numbers(node) || !std::isfinite(pad->value)) continue;
-    range = {std::min(range.min, pad->value), std::max(range.max, pad->value)};
+  for (const Member& member : group.members) {
+    const Node* maker = graph.producer(member.value);
+    if (maker == nullptr || !adds_numbers(*maker)) continue;
+    const double added = std::get<PadAttrs>(maker->attrs).value;
+    if (std::isfinite(added)) range = {std::min(range.min, added), std::max(range.max, added)};
   }
   return range;
 }

@@ -26,15 +26,15 @@ enum class Precision : std::uint8_t {
 
 // Why a node has its precision.
 enum class PrecisionCause : std::uint8_t {
-  kNoReals,      // its numbers are no floats in the model either
-  kNoIntegers,   // the device has no integer form of it; the plan has the reason
-  kStep,         // a step of something that loses too much in integers
-  kWanted,       // the user's configuration keeps it in float
-  kFront,        // one of the first layers, which may stay in float
-  kLayer,        // it has weights, and the device computes it with codes
-  kFused,        // a clamp that is part of the node before it
-  kOnlyIntegers, // the device has no floats
-  kFewestBytes,  // so the fewest bytes change their precision around it
+  kNoReals,       // its numbers are no floats in the model either
+  kNoIntegers,    // the device has no integer form of it; the plan has the reason
+  kStep,          // a step of something that loses too much in integers
+  kWanted,        // the user's configuration keeps it in float
+  kFront,         // one of the first layers, which may stay in float
+  kLayer,         // it has weights, and the device computes it with codes
+  kFused,         // a clamp that is part of the node before it
+  kOnlyIntegers,  // the device has no floats
+  kFewestBytes,   // so the fewest bytes change their precision around it
 };
 
 // A node asks one of its inputs to have the parameters of its result.

@@ -26,8 +26,13 @@ bool fits(const BackendDesc& backend, const TensorType& type) {
 }
 
 CauseRow row_of(const Graph& graph, const Node& node, std::string_view code, std::string text) {
-  return {node_name(graph, node), op_text(node),     origin_words(node.origin), node.origin.module,
-          std::string(code),      std::move(text),   {}};
+  return {node_name(graph, node),
+          op_text(node),
+          origin_words(node.origin),
+          node.origin.module,
+          std::string(code),
+          std::move(text),
+          {}};
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ std::uint64_t peak_rss_bytes() {
 
 CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& host, NodeId id) {
   const Node& node = outcome.graph[id];
-  CompileSummary::HostNode row{node_name(outcome.graph, node), op_text(node), {}, {}, node.origin.source,
-                               node.origin.module,             {},            host.rows(id)};
+  CompileSummary::HostNode row{
+      node_name(outcome.graph, node), op_text(node), {}, {}, node.origin.source, node.origin.module, {}, host.rows(id)};
   const Reason& own = *outcome.host_reason(id);
   row.code = row.causes.size() > 1 ? code_text(own.code) : row.causes[0].code;
   row.reason = row.causes.size() > 1 ? text_of(own) : row.causes[0].text;
@@ -134,7 +134,8 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     out += fmt::format("  on the host: {} %{}", node.op, node.node);
     if (!node.origin.empty()) out += fmt::format(" ({}{})", node.origin, node.module.empty() ? "" : ", " + node.module);
     out += fmt::format("\n    {} [{}]\n", node.reason, node.code);
-    for (const CauseRow& cause : std::span(node.causes).subspan(1)) out += fmt::format("    because {}\n", to_text(cause));
+    for (const CauseRow& cause : std::span(node.causes).subspan(1))
+      out += fmt::format("    because {}\n", to_text(cause));
     if (!node.hint.empty()) out += fmt::format("    {}\n", node.hint);
   }
   if (summary.is_quantized) {

@@ -186,8 +186,7 @@ Explanation explain(const Outcome& outcome, const HostCauses& host, ValueId of_m
   }
   for (const ValueError& error : errors) {
     if (error.value != of_model) continue;
-    out.error =
-        Explanation::Loss{error.total.db(), error.total.cosine(), error.rounding.db(), error.alone.db()};
+    out.error = Explanation::Loss{error.total.db(), error.total.cosine(), error.rounding.db(), error.alone.db()};
   }
   return out;
 }

@@ -15,11 +15,8 @@ Json group_json(const Explanation::SharedScale& group) {
     row["own_range"] = member.own ? range_json(*member.own) : Json(nullptr);
     row["tie"] = nullptr;
     if (const auto& tie = member.tie) {
-      row["tie"] = {{"op", tie->op},
-                    {"node", tie->node},
-                    {"because", tie->because},
-                    {"origin", tie->origin},
-                    {"of", tie->of}};
+      row["tie"] = {
+          {"op", tie->op}, {"node", tie->node}, {"because", tie->because}, {"origin", tie->origin}, {"of", tie->of}};
     }
     members.push_back(std::move(row));
   }
@@ -31,14 +28,8 @@ Json group_json(const Explanation::SharedScale& group) {
 }
 
 Json node_json(const Explanation& of) {
-  return {{"node", of.node},
-          {"op", of.op},
-          {"origin", of.origin},
-          {"call", of.call},
-          {"module", of.module},
-          {"type", of.type},
-          {"precision", of.precision},
-          {"place", of.place}};
+  return {{"node", of.node},     {"op", of.op},     {"origin", of.origin},       {"call", of.call},
+          {"module", of.module}, {"type", of.type}, {"precision", of.precision}, {"place", of.place}};
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ std::string origin_of(const Explanation& of) { return origin_words({of.origin, o
 
 std::string where(const Explanation& of) {
   if (of.place == of.op) return of.precision;
-  const std::string_view precision = of.precision == "rows" ? "float, weights in codes," : std::string_view(of.precision);
+  const std::string_view precision =
+      of.precision == "rows" ? "float, weights in codes," : std::string_view(of.precision);
   return fmt::format("{} {} {}", precision, of.place == "host" ? "on the" : "in", of.place);
 }
 
@@ -78,8 +79,8 @@ std::string to_text(const Explanation& explanation) {
   }
   if (explanation.error) {
     const Explanation::Loss& error = *explanation.error;
-    out += fmt::format("  {:.1f} dB from float; its own rounding {:.1f} dB, of which sharing costs {:.1f} dB\n", error.db,
-                       error.rounding_db, error.alone_db - error.rounding_db);
+    out += fmt::format("  {:.1f} dB from float; its own rounding {:.1f} dB, of which sharing costs {:.1f} dB\n",
+                       error.db, error.rounding_db, error.alone_db - error.rounding_db);
   }
   return harmless(out);
 }

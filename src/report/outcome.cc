@@ -46,7 +46,7 @@ Outcome outcome_of(const BackendDesc& backend, const Prepared& prepared, const Q
     outcome.in_model = outcome.in_graph;
     return outcome;
   }
-  Outcome outcome{backend,          quantized->model, quantized->quantized.graph, quantized->partitioning,
+  Outcome outcome{backend,          quantized->model,     quantized->quantized.graph, quantized->partitioning,
                   &quantized->plan, &quantized->quantized};
   outcome.in_graph.resize(outcome.model.nodes().size());
   outcome.in_model.resize(outcome.graph.nodes().size());

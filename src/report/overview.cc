@@ -99,8 +99,9 @@ void add_host(const Overview& overview, std::string& out) {
 }
 
 void add_groups(const Overview& overview, std::size_t most, std::string& out) {
-  out += fmt::format("  {} a scale each:\n", overview.groups.size() == 1 ? "1 group shares" :
-                                                 fmt::format("{} groups share", overview.groups.size()));
+  out += fmt::format("  {} a scale each:\n", overview.groups.size() == 1
+                                                 ? "1 group shares"
+                                                 : fmt::format("{} groups share", overview.groups.size()));
   const std::size_t shown = std::min(most, overview.groups.size());
   for (const Overview::SharedScale& group : std::span(overview.groups).first(shown)) {
     out += fmt::format("    {:>4} {} with %{}", group.members, group.members == 1 ? "member " : "members", group.first);
@@ -135,9 +136,8 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
 std::string to_text(const Overview& overview, bool is_verbose) {
   constexpr std::size_t kMostGroups = 10;
   const CompileSummary& summary = overview.summary;
-  std::string out =
-      fmt::format("{} for {}: {}, {} of {} nodes on the device\n", summary.model, summary.target,
-                  counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
+  std::string out = fmt::format("{} for {}: {}, {} of {} nodes on the device\n", summary.model, summary.target,
+                                counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
   add_host(overview, out);
   for (const Overview::NodesOf& row : overview.precisions) {
     const auto words = std::ranges::find(kPrecisions, row.precision, &PrecisionName::precision);

@@ -12,7 +12,8 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kNoReals, "no-reals", "its numbers are no floats in the model either", ""},
     {PrecisionCause::kNoIntegers, "no-integers", "the target has no integer form of it", "replace it"},
     {PrecisionCause::kStep, "step", "a step of something that loses too much in integers", ""},
-    {PrecisionCause::kWanted, "config", "the configuration keeps it in float", "change the rule in quant.toml, or promote less"},
+    {PrecisionCause::kWanted, "config", "the configuration keeps it in float",
+     "change the rule in quant.toml, or promote less"},
     {PrecisionCause::kFront, "front",
      "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
      "`front = 0` in quant.toml brings it to integers"},
@@ -46,7 +47,8 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
   const Node& node = outcome.model[of_model];
   const PrecisionCause cause = outcome.plan->causes[of_model.index];
   const std::optional<Reason>& reason = outcome.plan->reasons[of_model.index];
-  CauseRow row{node_name(outcome.model, node), op_text(node), origin_words(node.origin), node.origin.module, {}, {}, {}};
+  CauseRow row{
+      node_name(outcome.model, node), op_text(node), origin_words(node.origin), node.origin.module, {}, {}, {}};
   if (reason && cause == PrecisionCause::kNoIntegers) {
     row.code = code_text(reason->code);
     // In float it runs on the device all the same, where that has floats: there is nothing to mend.

@@ -1,4 +1,6 @@
 // explain: who shares a scale with whom and by which tie, and who is to blame for what is on the host.
+#include "report/explain.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 
 #include "backends/xnnpack/desc.h"
 #include "ir/text.h"
-#include "report/explain.h"
 #include "report/overview.h"
 #include "support/command_line.h"
 #include "support/models.h"
@@ -177,8 +178,8 @@ TEST_F(Cli, ExplainWithDataKnowsTheNumbers) {
   const Finished done = isthmus("explain " + kModel + kTarget + "concat --json --calibrate " + folder_.string() + "/s");
   EXPECT_EQ(done.code, 1);
   ASSERT_EQ(isthmus("calibrate " + kModel + kTarget + "-o " + (folder_ / "m.stats").string()).code, 0);
-  const Finished with = isthmus("explain " + kModel + kTarget + "concat --json --calibrate " +
-                                (folder_ / "m.stats").string());
+  const Finished with =
+      isthmus("explain " + kModel + kTarget + "concat --json --calibrate " + (folder_ / "m.stats").string());
   ASSERT_EQ(with.code, 0) << with.err;
   const Json json = Json::parse(with.out);
   EXPECT_GT(json["group"]["scale"], 0);

@@ -115,7 +115,7 @@ void for_each_output(const Convolution& c, const Call& call, Sum sum) {
 }
 
 template <class In, class Out>
-Kernel plain(const Sites& site) {
+Kernel plain(const SharedSite& site) {
   return {[c = convolution_of(*site, kConvKernel)](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     const std::int8_t* weights = call.input<std::int8_t>(1);
@@ -138,13 +138,13 @@ Kernel plain(const Sites& site) {
     return {};
   }};
 }
-Expected<Kernel> plain_conv(const Sites& site, Resources&) {
+Expected<Kernel> plain_conv(const SharedSite& site, Resources&) {
   if (site->inputs[0].type == Type::kI8) return plain<std::int8_t, std::int32_t>(site);
   return plain<std::int16_t, std::int64_t>(site);
 }
 
 template <class In, class Out>
-Kernel plain_by_channel(const Sites& site) {
+Kernel plain_by_channel(const SharedSite& site) {
   return {[c = convolution_of(*site, kDepthwiseKernel)](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     const std::int8_t* weights = call.input<std::int8_t>(1);
@@ -165,12 +165,12 @@ Kernel plain_by_channel(const Sites& site) {
     return {};
   }};
 }
-Expected<Kernel> plain_depthwise(const Sites& site, Resources&) {
+Expected<Kernel> plain_depthwise(const SharedSite& site, Resources&) {
   if (site->inputs[0].type == Type::kI8) return plain_by_channel<std::int8_t, std::int32_t>(site);
   return plain_by_channel<std::int16_t, std::int64_t>(site);
 }
 
-Expected<Kernel> fast_depthwise(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_depthwise(const SharedSite& site, Resources& resources) {
   const bool is_wide = site->output.type == Type::kI48;
   if (is_wide && site->inputs[1].size(0) * site->inputs[1].size(1) > kMostWideTaps)
     return plain_depthwise(site, resources);

@@ -37,7 +37,7 @@ Convolution convolution_of(const Site& site, std::size_t kernel_axis);
 // Sums of so many products of 16 and 8 bits have room in the 32 bits that the fast depthwise kernel has.
 inline constexpr std::int64_t kMostWideTaps = 256;
 
-Expected<Kernel> fast_conv(const Sites& site, Resources& resources);
-Expected<Kernel> fast_depthwise_conv(const Sites& site, Resources& resources);
+Expected<Kernel> fast_conv(const SharedSite& site, Resources& resources);
+Expected<Kernel> fast_depthwise_conv(const SharedSite& site, Resources& resources);
 
 }  // namespace isthmus::tosa

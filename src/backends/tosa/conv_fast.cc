@@ -1,5 +1,7 @@
 // Convolutions as products of matrices: a row for each pixel of the output, with all that its window holds.
-#include <cstring>
+#include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/conv.h"
@@ -25,7 +27,7 @@ std::vector<std::int32_t> sources(const ConvAxis& axis) {
 
 class FastConv {
  public:
-  FastConv(const Sites& site, std::size_t parts)
+  FastConv(const SharedSite& site, std::size_t parts)
       : site_(site),
         c_(convolution_of(*site, kConvKernel)),
         shape_{static_cast<std::size_t>(c_.y.kernel * c_.x.kernel * c_.in_channels),
@@ -138,7 +140,7 @@ class FastConv {
     if (tiles_.stride() != shape_.depth) *end = 0;
   }
 
-  Sites site_;
+  SharedSite site_;
   Convolution c_;
   PackedShape shape_;
   Tiles tiles_;
@@ -152,7 +154,7 @@ class FastConv {
 
 }  // namespace
 
-Expected<Kernel> fast_conv(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_conv(const SharedSite& site, Resources& resources) {
   auto conv = std::make_shared<FastConv>(site, resources.parts);
   TRY(resources.take(conv->bytes()));
   conv->prepare();

@@ -1,5 +1,7 @@
 // Depthwise convolutions: vectors of channels, over an image that is padded and widened once.
-#include <cstring>
+#include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/conv.h"
@@ -16,7 +18,7 @@ std::int64_t padded(const ConvAxis& axis) {
 
 class FastDepthwise {
  public:
-  FastDepthwise(const Sites& site, std::size_t parts)
+  FastDepthwise(const SharedSite& site, std::size_t parts)
       : site_(site),
         c_(convolution_of(*site, kDepthwiseKernel)),
         parts_(parts),
@@ -123,7 +125,7 @@ class FastDepthwise {
     }
   }
 
-  Sites site_;
+  SharedSite site_;
   Convolution c_;
   std::size_t parts_;
   std::int64_t multiplier_;
@@ -136,7 +138,7 @@ class FastDepthwise {
 
 }  // namespace
 
-Expected<Kernel> fast_depthwise_conv(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_depthwise_conv(const SharedSite& site, Resources& resources) {
   const Convolution c = convolution_of(*site, kDepthwiseKernel);
   const bool is_narrow = site->inputs[0].type == Type::kI8;
   TRY(resources.take(static_cast<std::uint64_t>(c.y.kernel * c.x.kernel) * sizeof(std::int64_t)));

@@ -162,7 +162,7 @@ Expected<void> check_second(const Number* numbers, std::int64_t count) {
 }
 
 template <class In, class Out, class Compute>
-Kernel plain_kernel(const Sites& site, Compute compute) {
+Kernel plain_kernel(const SharedSite& site, Compute compute) {
   return {[site, compute](const Call& call) -> Expected<void> {
     const In* a = call.input<In>(0);
     const In* b = call.input<In>(1);
@@ -174,7 +174,7 @@ Kernel plain_kernel(const Sites& site, Compute compute) {
   }};
 }
 template <class In, class Out, class Compute>
-Kernel fast_kernel(const Sites& site, Compute compute) {
+Kernel fast_kernel(const SharedSite& site, Compute compute) {
   return {[site, compute,
            merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
     const In* a = call.input<In>(0);
@@ -191,20 +191,20 @@ Kernel fast_kernel(const Sites& site, Compute compute) {
 }
 
 template <class Compute>
-Expected<Kernel> plain(const Sites& site, Resources&) {
+Expected<Kernel> plain(const SharedSite& site, Resources&) {
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
     return plain_kernel<Number, decltype(Compute{}(Number{}, Number{1}))>(site, Compute{});
   });
 }
 template <class Compute>
-Expected<Kernel> fast(const Sites& site, Resources&) {
+Expected<Kernel> fast(const SharedSite& site, Resources&) {
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
     return fast_kernel<Number, decltype(Compute{}(Number{}, Number{1}))>(site, Compute{});
   });
 }
 // Of 32-bit integers, by vectors.
 template <Arithmetic kind>
-Expected<Kernel> by_rows(const Sites& site, Resources&) {
+Expected<Kernel> by_rows(const SharedSite& site, Resources&) {
   return Kernel{
       [merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
         const auto* a = call.input<std::int32_t>(0);
@@ -217,10 +217,10 @@ Expected<Kernel> by_rows(const Sites& site, Resources&) {
       }};
 }
 
-Expected<Kernel> plain_right_shift(const Sites& site, Resources& resources) {
+Expected<Kernel> plain_right_shift(const SharedSite& site, Resources& resources) {
   return site->fields<RightShift>().round ? plain<RoundingShift>(site, resources) : plain<DownShift>(site, resources);
 }
-Expected<Kernel> fast_right_shift(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_right_shift(const SharedSite& site, Resources& resources) {
   return site->fields<RightShift>().round ? fast<RoundingShift>(site, resources) : fast<DownShift>(site, resources);
 }
 
@@ -234,12 +234,12 @@ Expected<void> check_mul(const Site& site) {
   return bad_input(fmt::format("the shift {} is {}, but at most {} for {}", shown(shift.name), shift.at(0), most,
                                name_of(site.inputs[0].type)));
 }
-Expected<Kernel> plain_mul(const Sites& site, Resources&) {
+Expected<Kernel> plain_mul(const SharedSite& site, Resources&) {
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
     return plain_kernel<Number, std::int32_t>(site, Multiply{site->inputs[2].at(0)});
   });
 }
-Expected<Kernel> fast_mul(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_mul(const SharedSite& site, Resources& resources) {
   if (site->inputs[0].type == Type::kI32 && site->inputs[2].at(0) == 0)
     return by_rows<Arithmetic::kMul>(site, resources);
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
@@ -247,7 +247,7 @@ Expected<Kernel> fast_mul(const Sites& site, Resources& resources) {
   });
 }
 
-Expected<Kernel> select_kernel(const Sites& site, Resources&) {
+Expected<Kernel> select_kernel(const SharedSite& site, Resources&) {
   std::array<Sizes, 4> strides;
   for (std::size_t i = 0; i < 3; ++i) strides[i] = broadcast_strides(site->inputs[i].sizes, site->output.sizes);
   strides[3] = strides_of(site->output.sizes);

@@ -1,8 +1,8 @@
 // Operators that go over images: pools and resizing. Images are [batch, height, width, channels].
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/rules.h"
@@ -70,7 +70,7 @@ void slide(const Site& site, Use use) {
   }
 }
 
-Expected<Kernel> max_pool_kernel(const Sites& site, Resources&) {
+Expected<Kernel> max_pool_kernel(const SharedSite& site, Resources&) {
   return with_number(site->output.type, [&]<class Number>(Number) {
     return Kernel{[site](const Call& call) -> Expected<void> {
       const Number* in = call.input<Number>(0);
@@ -92,7 +92,7 @@ Expected<Kernel> max_pool_kernel(const Sites& site, Resources&) {
   });
 }
 
-Expected<Kernel> avg_pool_kernel(const Sites& site, Resources&) {
+Expected<Kernel> avg_pool_kernel(const SharedSite& site, Resources&) {
   const std::int64_t input_zero = site->inputs[1].at(0);
   const std::int64_t output_zero = site->inputs[2].at(0);
   const auto channels = static_cast<std::size_t>(site->output.size(3));
@@ -189,7 +189,7 @@ Between between(const Axis1d& axis, std::int64_t out, std::int64_t size) {
 }
 
 template <class In, class Out>
-Kernel resize(const Sites& site, bool is_nearest) {
+Kernel resize(const SharedSite& site, bool is_nearest) {
   return {[site, is_nearest](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     Out* out = call.result<Out>();
@@ -226,7 +226,7 @@ Kernel resize(const Sites& site, bool is_nearest) {
     return {};
   }};
 }
-Expected<Kernel> resize_kernel(const Sites& site, Resources&) {
+Expected<Kernel> resize_kernel(const SharedSite& site, Resources&) {
   const bool is_nearest = site->fields<Resize>().mode == ResizeMode::kNearest;
   return with_number(site->inputs[0].type, [&]<class In>(In) {
     return with_number(site->output.type, [&]<class Out>(Out) { return resize<In, Out>(site, is_nearest); });

@@ -45,7 +45,7 @@ Expected<void> check_index(const Site& site, const Operand& picked, std::string_
 }
 
 Expected<void> check_gather(const Site& site) { return check_index(site, site.output, "the output"); }
-Expected<Kernel> gather_kernel(const Sites& site, Resources&) {
+Expected<Kernel> gather_kernel(const SharedSite& site, Resources&) {
   return Kernel{[shape = rows_of(*site)](const Call& call) -> Expected<void> {
     return for_each_pick(shape, call.input<std::int32_t>(1), [&](std::size_t row, std::size_t pick) {
       std::memcpy(call.output + pick, call.inputs[0] + row, shape.width);
@@ -58,7 +58,7 @@ Expected<void> check_scatter(const Site& site) {
   return check_index(site, site.inputs[2], "the input");
 }
 // Of several picks for one row the last one stays; the standard leaves it open.
-Expected<Kernel> scatter_kernel(const Sites& site, Resources&) {
+Expected<Kernel> scatter_kernel(const SharedSite& site, Resources&) {
   return Kernel{[shape = rows_of(*site)](const Call& call) -> Expected<void> {
     std::memcpy(call.output, call.inputs[0], static_cast<std::size_t>(shape.batch * shape.rows) * shape.width);
     return for_each_pick(shape, call.input<std::int32_t>(1), [&](std::size_t row, std::size_t pick) {

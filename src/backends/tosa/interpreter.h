@@ -57,7 +57,7 @@ class Interpreter {
 
   // On the caller's threads. Several runs may go on at once, each with memory of its own.
   Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs) const;
-  // A run for each sample, on the caller's threads each: the better way to use them where samples are small.
+  // A run for each sample, each on one of the caller's threads: the better way to use them where samples are small.
   Expected<std::vector<std::vector<Tensor>>> run_each(std::span<const std::vector<Tensor>> samples) const;
 
  private:

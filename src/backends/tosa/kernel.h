@@ -44,7 +44,7 @@ struct Resources {
   Expected<void> take(std::uint64_t bytes);
 };
 
-using Sites = std::shared_ptr<const Site>;
-using Prepare = Expected<Kernel> (*)(const Sites& site, Resources& resources);
+using SharedSite = std::shared_ptr<const Site>;
+using Prepare = Expected<Kernel> (*)(const SharedSite& site, Resources& resources);
 
 }  // namespace isthmus::tosa

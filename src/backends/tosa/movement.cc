@@ -50,7 +50,7 @@ Expected<void> check_concat(const Site& site) {
   sizes[along] = sum;
   return want_sizes(site.output, "the output", sizes);
 }
-Expected<Kernel> concat_kernel(const Sites& site, Resources&) {
+Expected<Kernel> concat_kernel(const SharedSite& site, Resources&) {
   const auto axis = static_cast<std::size_t>(site->fields<Axis>().axis);
   std::size_t rows = 1;
   for (std::size_t i = 0; i < axis; ++i) rows *= static_cast<std::size_t>(site->output.size(i));
@@ -85,7 +85,7 @@ Expected<void> check_pad(const Site& site) {
   }
   return want_sizes(site.output, "the output", sizes);
 }
-Expected<Kernel> pad_kernel(const Sites& site, Resources&) {
+Expected<Kernel> pad_kernel(const SharedSite& site, Resources&) {
   const Sizes padding = site->inputs[1].values();
   const Sizes out_strides = strides_of(site->output.sizes);
   std::int64_t offset = 0;
@@ -106,7 +106,7 @@ Expected<void> check_reshape(const Site& site) {
   if (site.output.count == site.inputs[0].count) return {};
   return bad_input(fmt::format("{} elements become {}", site.inputs[0].count, site.output.count));
 }
-Expected<Kernel> copy_kernel(const Sites& site, Resources&) {
+Expected<Kernel> copy_kernel(const SharedSite& site, Resources&) {
   const auto bytes = static_cast<std::size_t>(site->output.count) * element_of(site->output);
   return Kernel{[bytes](const Call& call) -> Expected<void> {
     std::memcpy(call.output, call.inputs[0], bytes);
@@ -118,7 +118,7 @@ Expected<void> check_reverse(const Site& site) {
   TRY(want_axis(site.fields<Axis>().axis, site.inputs[0]));
   return check_identity(site);
 }
-Expected<Kernel> reverse_kernel(const Sites& site, Resources&) {
+Expected<Kernel> reverse_kernel(const SharedSite& site, Resources&) {
   const auto axis = static_cast<std::size_t>(site->fields<Axis>().axis);
   Sizes strides = strides_of(site->output.sizes);
   const std::int64_t last = (site->output.size(axis) - 1) * strides[axis];
@@ -142,7 +142,7 @@ Expected<void> check_slice(const Site& site) {
   }
   return want_sizes(site.output, "the output", size);
 }
-Expected<Kernel> slice_kernel(const Sites& site, Resources&) {
+Expected<Kernel> slice_kernel(const SharedSite& site, Resources&) {
   Sizes strides = strides_of(site->inputs[0].sizes);
   const Sizes start = site->inputs[1].values();
   std::int64_t offset = 0;
@@ -163,7 +163,7 @@ Expected<void> check_tile(const Site& site) {
   }
   return want_sizes(site.output, "the output", sizes);
 }
-Expected<Kernel> tile_kernel(const Sites& site, Resources&) {
+Expected<Kernel> tile_kernel(const SharedSite& site, Resources&) {
   // Each axis is two: the repetitions, which go nowhere, and the elements.
   const Sizes multiples = site->inputs[1].values();
   const Sizes in_strides = strides_of(site->inputs[0].sizes);
@@ -190,7 +190,7 @@ Expected<void> check_transpose(const Site& site) {
   }
   return want_sizes(site.output, "the output", sizes);
 }
-Expected<Kernel> transpose_kernel(const Sites& site, Resources&) {
+Expected<Kernel> transpose_kernel(const SharedSite& site, Resources&) {
   const Sizes in_strides = strides_of(site->inputs[0].sizes);
   Sizes strides;
   for (const std::int32_t axis : site->fields<Transpose>().perms) {

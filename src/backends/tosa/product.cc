@@ -1,5 +1,5 @@
 // Products of matrices.
-#include <cstring>
+#include <algorithm>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/dot.h"
@@ -35,7 +35,7 @@ Product product_of(const Site& site) {
 }
 
 template <class In, class Out>
-Kernel plain(const Sites& site) {
+Kernel plain(const SharedSite& site) {
   return {[p = product_of(*site)](const Call& call) -> Expected<void> {
     const In* a = call.input<In>(0);
     const In* b = call.input<In>(1);
@@ -55,7 +55,7 @@ Kernel plain(const Sites& site) {
     return {};
   }};
 }
-Expected<Kernel> plain_mat_mul(const Sites& site, Resources&) {
+Expected<Kernel> plain_mat_mul(const SharedSite& site, Resources&) {
   if (site->inputs[0].type == Type::kI8) return plain<std::int8_t, std::int32_t>(site);
   return plain<std::int16_t, std::int64_t>(site);
 }
@@ -64,7 +64,7 @@ Expected<Kernel> plain_mat_mul(const Sites& site, Resources&) {
 std::int16_t low_of(std::int16_t number) { return static_cast<std::int8_t>(number & 0xFF); }
 std::int16_t high_of(std::int16_t number) { return static_cast<std::int16_t>((number - low_of(number)) / 256); }
 
-Expected<Kernel> fast_mat_mul(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_mat_mul(const SharedSite& site, Resources& resources) {
   const Product p = product_of(*site);
   const PackedShape shape{static_cast<std::size_t>(p.depth), static_cast<std::size_t>(p.width)};
   const Tiles tiles(shape.depth, p.height, resources.parts);

@@ -1,7 +1,5 @@
 // Operators that go along one axis and leave one element of it: sums, extremes, all, any, the place of the maximum.
-#include <fmt/format.h>
-
-#include <limits>
+#include <algorithm>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/rules.h"
@@ -39,7 +37,7 @@ Expected<void> check_reduce(const Site& site) {
 
 // result = join(result, element), from the first element on.
 template <class Number, class Join>
-Kernel reduction(const Sites& site, Join join) {
+Kernel reduction(const SharedSite& site, Join join) {
   return {[extent = extent_of(site->inputs[0], axis_of(*site)), join](const Call& call) -> Expected<void> {
     const Number* in = call.input<Number>(0);
     Number* out = call.result<Number>();
@@ -54,23 +52,23 @@ Kernel reduction(const Sites& site, Join join) {
   }};
 }
 
-Expected<Kernel> all_kernel(const Sites& site, Resources&) {
+Expected<Kernel> all_kernel(const SharedSite& site, Resources&) {
   return reduction<std::uint8_t>(site, [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a & b); });
 }
-Expected<Kernel> any_kernel(const Sites& site, Resources&) {
+Expected<Kernel> any_kernel(const SharedSite& site, Resources&) {
   return reduction<std::uint8_t>(site, [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a | b); });
 }
-Expected<Kernel> max_kernel(const Sites& site, Resources&) {
+Expected<Kernel> max_kernel(const SharedSite& site, Resources&) {
   return with_number(site->output.type, [&]<class Number>(Number) {
     return reduction<Number>(site, [](Number a, Number b) { return std::max(a, b); });
   });
 }
-Expected<Kernel> min_kernel(const Sites& site, Resources&) {
+Expected<Kernel> min_kernel(const SharedSite& site, Resources&) {
   return with_number(site->output.type, [&]<class Number>(Number) {
     return reduction<Number>(site, [](Number a, Number b) { return std::min(a, b); });
   });
 }
-Expected<Kernel> sum_kernel(const Sites& site, Resources&) {
+Expected<Kernel> sum_kernel(const SharedSite& site, Resources&) {
   return reduction<std::int32_t>(
       site, [](std::int32_t a, std::int32_t b) { return wrapped<std::int32_t>(std::int64_t{a} + std::int64_t{b}); });
 }
@@ -83,7 +81,7 @@ Expected<void> check_arg_max(const Site& site) {
   return want_sizes(site.output, "the output", sizes);
 }
 // The first of equal ones.
-Expected<Kernel> arg_max_kernel(const Sites& site, Resources&) {
+Expected<Kernel> arg_max_kernel(const SharedSite& site, Resources&) {
   return with_number(site->inputs[0].type, [&]<class Number>(Number) {
     return Kernel{[extent = extent_of(site->inputs[0], axis_of(*site))](const Call& call) -> Expected<void> {
       const Number* in = call.input<Number>(0);

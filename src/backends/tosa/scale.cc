@@ -79,7 +79,7 @@ auto with_meant_number(Type type, bool is_unsigned, Use use) {
 }
 
 template <class In, class Out>
-Kernel plain(const Sites& site) {
+Kernel plain(const SharedSite& site) {
   const auto& fields = site->fields<Rescale>();
   const std::int64_t input_zero = zero_point(site->inputs[3], fields.input_unsigned);
   const std::int64_t output_zero = zero_point(site->inputs[4], fields.output_unsigned);
@@ -99,7 +99,7 @@ Kernel plain(const Sites& site) {
     return {};
   }};
 }
-Expected<Kernel> plain_rescale(const Sites& site, Resources&) {
+Expected<Kernel> plain_rescale(const SharedSite& site, Resources&) {
   const auto& fields = site->fields<Rescale>();
   return with_meant_number(site->inputs[0].type, fields.input_unsigned, [&]<class In>(In) {
     return with_meant_number(site->output.type, fields.output_unsigned,
@@ -148,7 +148,7 @@ void rescale_wide(const RescaleBlock& scale, const std::int64_t* in, std::int64_
 }
 
 template <class In, class Out>
-Expected<Kernel> fast(const Sites& site, Resources& resources) {
+Expected<Kernel> fast(const SharedSite& site, Resources& resources) {
   const auto& fields = site->fields<Rescale>();
   TRY(resources.take(static_cast<std::uint64_t>(site->inputs[1].count + kAtOnce) * 2 * sizeof(std::int32_t)));
   const auto pattern = std::make_shared<const Pattern>(pattern_of(*site));
@@ -178,7 +178,7 @@ Expected<Kernel> fast(const Sites& site, Resources& resources) {
     return {};
   }};
 }
-Expected<Kernel> fast_rescale(const Sites& site, Resources& resources) {
+Expected<Kernel> fast_rescale(const SharedSite& site, Resources& resources) {
   const auto& fields = site->fields<Rescale>();
   if (fields.rounding != Rounding::kSingle) return plain_rescale(site, resources);
   return with_meant_number(site->inputs[0].type, fields.input_unsigned, [&]<class In>(In) {

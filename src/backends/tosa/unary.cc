@@ -16,7 +16,7 @@ constexpr std::int64_t kLargeTable = 513;  // one for every 128 numbers of 16 bi
 
 // A kernel that applies `compute` to each element.
 template <class In, class Out, class Compute>
-Kernel each(const Sites& site, Compute compute) {
+Kernel each(const SharedSite& site, Compute compute) {
   return {[count = site->output.count, compute](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     Out* out = call.result<Out>();
@@ -27,23 +27,23 @@ Kernel each(const Sites& site, Compute compute) {
 
 Expected<void> check_same(const Site& site) { return want_sizes(site.output, "the output", site.inputs[0].sizes); }
 
-Expected<Kernel> abs_kernel(const Sites& site, Resources&) {
+Expected<Kernel> abs_kernel(const SharedSite& site, Resources&) {
   return each<std::int32_t, std::int32_t>(
       site, [](std::int32_t x) { return wrapped<std::int32_t>(x < 0 ? -std::int64_t{x} : std::int64_t{x}); });
 }
 
-Expected<Kernel> clz_kernel(const Sites& site, Resources&) {
+Expected<Kernel> clz_kernel(const SharedSite& site, Resources&) {
   return each<std::int32_t, std::int32_t>(
       site, [](std::int32_t x) { return std::int32_t{std::countl_zero(static_cast<std::uint32_t>(x))}; });
 }
 
-Expected<Kernel> bitwise_not_kernel(const Sites& site, Resources&) {
+Expected<Kernel> bitwise_not_kernel(const SharedSite& site, Resources&) {
   return with_number(site->output.type, [&]<class Number>(Number) {
     return each<Number, Number>(site, [](Number x) { return static_cast<Number>(~x); });
   });
 }
 
-Expected<Kernel> logical_not_kernel(const Sites& site, Resources&) {
+Expected<Kernel> logical_not_kernel(const SharedSite& site, Resources&) {
   return each<std::uint8_t, std::uint8_t>(site, [](std::uint8_t x) { return static_cast<std::uint8_t>(x == 0); });
 }
 
@@ -52,7 +52,7 @@ Expected<void> check_negate(const Site& site) {
   TRY(want_zero_point(site.inputs[1], "the zero point of the input"));
   return want_zero_point(site.inputs[2], "the zero point of the output");
 }
-Expected<Kernel> negate_kernel(const Sites& site, Resources&) {
+Expected<Kernel> negate_kernel(const SharedSite& site, Resources&) {
   // -(x - a) + b
   const std::int64_t sum = site->inputs[1].at(0) + site->inputs[2].at(0);
   return with_number(site->output.type, [&]<class Number>(Number) {
@@ -81,7 +81,7 @@ Expected<void> check_clamp(const Site& site) {
     return {};
   });
 }
-Expected<Kernel> clamp_kernel(const Sites& site, Resources&) {
+Expected<Kernel> clamp_kernel(const SharedSite& site, Resources&) {
   const auto& fields = site->fields<Clamp>();
   return with_number(site->output.type, [&]<class Number>(Number) {
     const Number min = bound<Number>(fields.min);
@@ -90,7 +90,7 @@ Expected<Kernel> clamp_kernel(const Sites& site, Resources&) {
   });
 }
 
-Expected<Kernel> cast_kernel(const Sites& site, Resources&) {
+Expected<Kernel> cast_kernel(const SharedSite& site, Resources&) {
   return with_number(site->inputs[0].type, [&]<class In>(In) {
     if (site->output.type == Type::kBool) {
       return each<In, std::uint8_t>(site, [](In x) { return static_cast<std::uint8_t>(x != 0); });
@@ -105,7 +105,7 @@ Expected<void> check_table(const Site& site) {
   TRY(check_same(site));
   return want_sizes(site.inputs[1], "the table", {site.inputs[0].type == Type::kI8 ? kSmallTable : kLargeTable});
 }
-Expected<Kernel> table_kernel(const Sites& site, Resources&) {
+Expected<Kernel> table_kernel(const SharedSite& site, Resources&) {
   const std::int64_t count = site->output.count;
   if (site->inputs[0].type == Type::kI8) {
     return Kernel{[count](const Call& call) -> Expected<void> {
