@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/float_reference.h"
 #include "cli/journey.h"
 #include "cli/terminal.h"
+#include "formats/tosa.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
@@ -19,6 +21,7 @@ struct CompileOptions {
   JourneyOptions journey;
   std::string output;
   std::string stage;
+  std::string tosa_folder;
   std::optional<std::size_t> most_delegates;
   bool wants_errors = false;
   bool wants_json = false;
@@ -84,6 +87,25 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   return {};
 }
 
+// The TOSA graphs of all delegates, as FOLDER/<model>_<number>.tosa.
+Expected<std::vector<std::string>> write_tosa_files(const CompileOptions& options, const Compiled& compiled) {
+  std::vector<std::string> paths;
+  if (options.tosa_folder.empty()) return paths;
+  const std::filesystem::path folder = options.tosa_folder;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorKind::kEnvironment, fmt::format("{}: {}", options.tosa_folder, error.message()));
+  const std::string stem = std::filesystem::path(options.file()).stem().string();
+  for (const DelegateSummary& delegate : compiled.delegates) {
+    if (!tosa::looks_like_graph(delegate.blob)) {
+      return bad_input(fmt::format("--emit-tosa: delegates for {} hold no TOSA graphs", options.journey.model.target));
+    }
+    paths.push_back((folder / fmt::format("{}_{}.tosa", stem, paths.size())).string());
+    TRY(write_file(paths.back(), delegate.blob.bytes()));
+  }
+  return paths;
+}
+
 Expected<ExitCode> compile_file(const CompileOptions& options) {
   Journey journey = TRY(start(options.journey));
   if (!options.stage.empty()) {
@@ -103,6 +125,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     if (journey.quantized && options.wants_errors) {
       add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
     }
+    summary.file->tosa_files = TRY(write_tosa_files(options, compiled));
     TRY(write_file(options.output, compiled.bytes));
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
@@ -140,6 +163,8 @@ Command add_compile(CLI::App& app) {
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   add_data_options(*command, options->journey, "the archive's examples");
+  command->add_option("--emit-tosa", options->tosa_folder,
+                      "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->footer(
