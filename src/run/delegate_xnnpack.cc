@@ -83,8 +83,8 @@ class XnnpackDelegate final : public Delegate {
 
 Expected<std::unique_ptr<Delegate>> load_xnnpack(const Blob& blob, const DelegateResources& resources) {
   const xnn::Graph graph = TRY(xnn::read_blob(blob));
-  auto runtime = TRY(xnnpack::build(graph, resources.named_data,
-                                    {.threads = resources.threads, .most_bytes = resources.most_bytes}));
+  auto runtime = TRY(
+      xnnpack::build(graph, resources.named_data, {.threads = resources.threads, .most_bytes = resources.most_bytes}));
   return std::make_unique<XnnpackDelegate>(std::move(runtime));
 }
 

@@ -64,8 +64,7 @@ class Executor {
     ++state_.statistics.delegate_calls;
     const Stopwatch stopwatch(state_.statistics.delegate_seconds);
     Delegate& delegate = *state_.delegates[call.delegate_index];
-    TRY(within(delegate.run(state_.slots, call.args),
-               [&] { return fmt::format("delegate {}", call.delegate_index); }));
+    TRY(within(delegate.run(state_.slots, call.args), [&] { return fmt::format("delegate {}", call.delegate_index); }));
     return Jump();
   }
 

@@ -91,9 +91,7 @@ TEST(RunTosa, GivesTheBitsOfTheIntegerInterpreter) {
   expect_same_bits(random_codes<std::int8_t>({1, 4, 9, 9}), BorderType::kInt8);
 }
 
-TEST(RunTosa, CodesMayBeUnsigned) {
-  expect_same_bits(random_codes<std::uint8_t>({1, 4, 9, 9}), BorderType::kUint8);
-}
+TEST(RunTosa, CodesMayBeUnsigned) { expect_same_bits(random_codes<std::uint8_t>({1, 4, 9, 9}), BorderType::kUint8); }
 
 // y = x of two rows by three.
 tosa::Graph copying(Type type) {
@@ -190,11 +188,10 @@ TEST(RunTosa, UnsignedCodesGoWhereRescaleSaysSo) {
   TosaBuilder g;
   const auto x = g.input(Type::kI8, {2, 3});
   const auto turned = g.op(tosa::Op::kTranspose, tosa::Transpose{{1, 0}}, {x}, Type::kI8, {3, 2});
-  const auto scaled =
-      g.op(tosa::Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, false, true, true},
-           {turned, g.constant(Type::kI32, {1}, {1 << 30}), g.constant(Type::kI8, {1}, {30}),
-            g.constant(Type::kI8, {1}, {100}), g.constant(Type::kI8, {1}, {103})},
-           Type::kI8, {3, 2});
+  const auto scaled = g.op(tosa::Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, false, true, true},
+                           {turned, g.constant(Type::kI32, {1}, {1 << 30}), g.constant(Type::kI8, {1}, {30}),
+                            g.constant(Type::kI8, {1}, {100}), g.constant(Type::kI8, {1}, {103})},
+                           Type::kI8, {3, 2});
   g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{1, 0}}, {scaled}, Type::kI8, {2, 3}));
   ProgramBuilder b;
   const auto from = b.tensor({2, 3}, DType::kU8);

@@ -50,9 +50,7 @@ std::uint64_t bytes_of(const Operand& operand) {
   return static_cast<std::uint64_t>(operand.count) * size_of(memory_type(operand.type));
 }
 
-bool fits(const Port& port, const Tensor& tensor) {
-  return tensor.sizes() == port.sizes && port.takes(tensor.dtype());
-}
+bool fits(const Port& port, const Tensor& tensor) { return tensor.sizes() == port.sizes && port.takes(tensor.dtype()); }
 
 // Elements of an input as kernels may meet them.
 void copy_in(const Port& port, const Tensor& tensor, std::byte* to) {

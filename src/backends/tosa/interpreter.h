@@ -53,7 +53,7 @@ class Interpreter {
   const std::vector<Port>& outputs() const;
   std::uint64_t memory_bytes() const;  // that a run takes
   std::uint64_t prepared_bytes() const;
-  std::uint64_t work() const;          // steps of one run, in the worst case
+  std::uint64_t work() const;  // steps of one run, in the worst case
 
   // On the caller's threads. Several runs may go on at once, each with memory of its own.
   Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs) const;
