@@ -113,6 +113,10 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
   }
+  if (!compiled.vela.empty()) file.backend = ethos_u::kVelaBackend;
+  for (const ethos_u::VelaResult& result : compiled.vela) {
+    if (result.estimate) file.estimates.push_back(*result.estimate);
+  }
   file.peak_rss_bytes = peak_rss_bytes();
   summary.times.insert(summary.times.end(), compiled.times.begin(), compiled.times.end());
   summary.file = std::move(file);
@@ -161,6 +165,11 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     if (file.backend == kTosaBackend) {
       out += fmt::format("  {} TOSA bytes ({}): no vela compiled them for a device\n",
                          summary.delegates == 1 ? "the delegate holds" : "the delegates hold", kTosaBackend);
+    }
+    for (const vela::Estimate& estimate : file.estimates) {
+      out += fmt::format(
+          "  vela estimates {:.0f} cycles, {:.3f} ms, {:.1f} KiB of SRAM, {:.1f} of DRAM, {:.1f} of flash\n",
+          estimate.cycles, estimate.seconds * 1e3, estimate.sram_kib, estimate.dram_kib, estimate.flash_kib);
     }
     for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
     for (const CompileSummary::Transpose& row : file.transposes) {
