@@ -30,8 +30,12 @@ struct QuantizeKernels {
 };
 Expected<void> write_with_parameters(HostNode& node, const QuantizeKernels& kernels, std::int64_t axis,
                                      const std::vector<pte::ValueIndex>& rest) {
-  auto scale = axis < 0 ? known_number<double>(node, 1) : std::nullopt;
-  auto zero_point = axis < 0 ? known_number<std::int64_t>(node, 2) : std::nullopt;
+  std::optional<double> scale;
+  std::optional<std::int64_t> zero_point;
+  if (node.input_count() > 1 && axis < 0) {
+    scale = known_number<double>(node, 1);
+    zero_point = known_number<std::int64_t>(node, 2);
+  }
   if (node.input_count() == 1) {
     // The parameters stand in the type of the side that is codes.
     const std::optional<Quant>& quant = node.type(0).quant ? node.type(0).quant : node.result_type().quant;
