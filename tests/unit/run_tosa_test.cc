@@ -219,7 +219,9 @@ TEST(RunTosa, BrokenBytesAreErrors) {
     std::vector<std::byte> bytes(whole.bytes().begin(), whole.bytes().end());
     bytes[at] ^= std::byte{0xff};
     const std::string text = error(Blob::owning(std::move(bytes)));
-    if (!text.empty()) EXPECT_THAT(text, HasSubstr("in delegate 0")) << at;
+    if (!text.empty()) {
+      EXPECT_THAT(text, HasSubstr("in delegate 0")) << at;
+    }
   }
 }
 
