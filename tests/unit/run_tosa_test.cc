@@ -8,6 +8,7 @@
 #include "backends/xnnpack/thread_pool.h"
 #include "calibrate/samples.h"
 #include "exec/integer.h"
+#include "run/measure.h"
 #include "run/method.h"
 #include "support/ethos_u_cases.h"
 #include "support/ethos_u_lowered.h"
@@ -234,6 +235,22 @@ TEST(RunTosa, LimitsHold) {
   EXPECT_THAT(answer(program, codes, {.most_work = 3}).error,
               AllOf(HasSubstr("a run takes more than 3 steps"), HasSubstr("in delegate 0")));
   EXPECT_THAT(answer(program, codes, {.most_bytes = 40}).error, HasSubstr("bytes"));
+}
+
+TEST(RunTosa, ProgramsOfExecuTorchRun) {
+  const std::filesystem::path folder = test::source_dir() / "tests/models/pte";
+  const auto statistics = [&](const char* name) {
+    auto method = run::Method::load(*map_file((folder / name).string()));
+    if (!method) throw std::runtime_error(method.error().text());
+    const auto outputs = method->run(*run::plain_inputs(*method, 1 << 20));
+    if (!outputs) throw std::runtime_error(outputs.error().text());
+    return method->statistics();
+  };
+  EXPECT_EQ(statistics("emg_u55tosa_v2_fixed.pte").delegate_calls, 1u);
+  const run::Statistics reverted = statistics("emg_u55tosa_v2_reverted.pte");
+  EXPECT_EQ(reverted.delegate_calls, 2u);
+  EXPECT_EQ(reverted.host_calls, 7u);
+  EXPECT_EQ(reverted.border_calls, 3u);
 }
 
 TEST(RunTosa, OtherBackendsAreRefusedByName) {
