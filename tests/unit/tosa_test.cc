@@ -82,11 +82,11 @@ TEST(TosaFile, EveryFieldIsReadAgain) {
       {Op::kMaximum, NanMode{NanPropagation::kIgnore}},
       {Op::kReduceSum, Axis{-2}},
       {Op::kTranspose, Transpose{{1, 0}}},
-      {Op::kResize, Resize{ResizeMode::kBilinear}},
+      {Op::kResize, tosa::Resize{tosa::ResizeMode::kBilinear}},
       {Op::kRescale, Rescale{true, Rounding::kDouble, true, true, true}}};
   std::set<std::size_t> kinds{0, 1};  // those that have no fields, and those that are not read
   for (const auto& [op, fields] : kRows) {
-    Graph graph = one_operator(op);
+    tosa::Graph graph = one_operator(op);
     graph.operators.back().fields = fields;
     const auto again = read_graph(file_of(graph));
     ASSERT_TRUE(again.has_value()) << again.error().text();

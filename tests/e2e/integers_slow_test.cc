@@ -1,0 +1,168 @@
+// XNNPACK against the integer interpreter: every node in codes bit for bit from the values that XNNPACK gave it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+
+#include "backends/xnnpack/tapped.h"
+#include "exec/integer.h"
+#include "exec/interpreter.h"
+#include "exec/kernel.h"
+#include "support/compile_quantized.h"
+#include "support/models.h"
+
+namespace isthmus {
+namespace {
+
+using Values = std::map<ValueId, Tensor>;
+
+// What lies in memory in this order, in the order of the graph.
+template <class Number>
+Tensor logical(std::span<const Number> numbers, const xnnpack::TappedValue& value, DType dtype) {
+  std::vector<std::int64_t> sizes(value.sizes.begin(), value.sizes.end());
+  Tensor stored(dtype, sizes);
+  std::ranges::copy(numbers, stored.mutable_data<Number>().begin());
+  Ints axes(value.order.size());
+  for (std::size_t i = 0; i < value.order.size(); ++i)
+    axes[static_cast<std::size_t>(value.order[i])] = static_cast<std::int64_t>(i);
+  std::vector<std::int64_t> made;
+  for (const std::int64_t axis : axes) made.push_back(sizes[static_cast<std::size_t>(axis)]);
+  const Attrs attrs = AxesAttrs{axes};
+  return *run_kernel(Op::kPermute, {std::span(&stored, 1), attrs, dtype, made});
+}
+
+// Every value that the delegate shows.
+Expected<Values> tapped(const Graph& graph, const Segment& segment, std::span<const Tensor> inputs) {
+  Values result;
+  auto live = TRY(xnnpack::TappedSegment::build(graph, segment));
+  const auto floats = [&](std::span<const float> numbers, std::span<const xnnpack::TappedValue> values) {
+    for (const auto& value : values) result[value.id] = logical(numbers, value, DType::kF32);
+  };
+  const auto codes = [&](std::span<const std::int8_t> numbers, std::span<const xnnpack::TappedValue> values) {
+    for (const auto& value : values) result[value.id] = logical(numbers, value, DType::kI8);
+  };
+  TRY(live.run(inputs, floats, codes));
+  return result;
+}
+
+struct Gap {
+  double most = 0;  // codes: steps; floats: of the range
+  std::size_t nodes = 0;
+};
+using Gaps = std::map<std::string, Gap>;  // by kind of node
+
+double gap_of(const Tensor& found, const Tensor& expected) {
+  const test::Difference gap = test::difference(found, expected);
+  if (expected.dtype() != DType::kF32) return gap.max;
+  return gap.max / std::max(gap.range, std::max(test::largest_of(expected) * 1e-3, 1e-30));
+}
+
+// The value before a clamp that the delegate fuses is not shown: it is computed on the way to the clamp.
+Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Values& values, Gaps& gaps) {
+  for (const Node& node : graph.nodes()) {
+    std::vector<Tensor> inputs;
+    bool has_all = true;
+    for (const ValueId input : node.inputs) {
+      const auto found = values.find(input);
+      if (const Constant* constant = graph.constant(input)) {
+        inputs.push_back(Tensor::from(*constant->data));
+      } else if (found != values.end()) {
+        inputs.push_back(found->second);
+      } else {
+        has_all = false;
+      }
+    }
+    if (!has_all) return bad_input("a value that nobody has seen");
+    const Tensor expected = TRY(evaluate_integer_node(graph, node, inputs, symbols, Arithmetic::kXnnpack));
+    const ValueId output = node.outputs[0];
+    const auto shown = values.find(output);
+    if (shown == values.end()) {
+      values[output] = expected;
+      continue;
+    }
+    const bool is_rows = node.inputs.size() > 1 && graph.type(node.inputs[1]).quant && !graph.type(output).quant;
+    const std::string kind = graph.type(output).quant ? "codes" : is_rows ? "rows" : "float";
+    Gap& gap = gaps[kind + " " + std::string(name_of(node.op))];
+    gap.most = std::max(gap.most, gap_of(shown->second, expected));
+    ++gap.nodes;
+  }
+  return {};
+}
+
+double allowed(const std::string& kind) {
+  if (kind.starts_with("codes")) return 0;
+  return kind.starts_with("rows") ? 1e-4 : 1e-5;
+}
+
+// Adds to `gaps`; gives the dB between program and interpreter.
+Expected<double> compare(const std::filesystem::path& archive, const std::vector<Tensor>& inputs, Gaps& gaps) {
+  const test::QuantizedProgram program = TRY(test::quantize_model(archive, {inputs}));
+  if (program.delegates() != 1 || program.host_calls() != 0) return bad_input("not one delegate");
+  const Graph& graph = program.model.quantized.graph;
+  Values values = TRY(tapped(graph, program.model.partitioning.segments[0], inputs));
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values.try_emplace(graph.inputs()[i], inputs[i]);
+  const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
+  TRY(compare_nodes(graph, symbols, values, gaps));
+  const auto expected = TRY(interpret_integers(graph, inputs, Arithmetic::kXnnpack));
+  return test::sqnr(TRY(test::run_program(program, inputs)), expected);
+}
+
+void check(const std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>>& archives,
+           std::size_t least, double least_db) {
+  Gaps gaps;
+  for (const auto& [name, archive] : archives) {
+    const auto db = compare(archive.first, archive.second, gaps);
+    ASSERT_TRUE(db) << name << ": " << db.error().text();
+    std::cout << name << ": " << *db << " dB between program and interpreter\n";
+    EXPECT_GE(*db, least_db) << name;
+  }
+  for (const auto& [kind, gap] : gaps) {
+    std::cout << kind << ": " << gap.nodes << " nodes, largest difference " << gap.most << "\n";
+    EXPECT_LE(gap.most, allowed(kind)) << kind;
+  }
+  EXPECT_GE(archives.size(), least);
+}
+
+std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> folder_models() {
+  std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> result;
+  for (const auto& entry : std::filesystem::directory_iterator(test::shared_dir() / "models")) {
+    if (!std::filesystem::exists(entry.path() / "input_0.npy")) continue;
+    std::vector<Tensor> inputs;
+    while (std::filesystem::exists(entry.path() / ("input_" + std::to_string(inputs.size()) + ".npy"))) {
+      inputs.push_back(test::read_tensor(entry.path() / ("input_" + std::to_string(inputs.size()) + ".npy")));
+    }
+    result[entry.path().filename().string()] = {entry.path() / "model.pt2", inputs};
+  }
+  const std::filesystem::path golden = test::shared_dir() / "golden";
+  for (const char* name : {"mobilenet_v2", "deit_tiny"}) {
+    if (!std::filesystem::exists(golden / "image.npy")) continue;
+    result[std::string("golden ") + name] = {golden / (std::string(name) + ".pt2"),
+                                             {test::read_tensor(golden / "image.npy")}};
+  }
+  return result;
+}
+
+TEST(IntegersSlow, ModelsNodeByNode) {
+  if (!std::filesystem::exists(test::shared_dir() / "models")) GTEST_SKIP() << "the models are not here";
+  check(folder_models(), 10, 40);
+}
+
+TEST(IntegersSlow, CorpusNodeByNode) {
+  const std::filesystem::path folder = test::shared_dir() / "models" / "ops";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the corpus is not here";
+  std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> archives;
+  for (const test::CorpusCase& facts : test::corpus_cases(folder)) {
+    if (!facts.name.starts_with("case_") && !facts.name.starts_with("chain_")) continue;
+    const auto bytes = map_file((folder / (facts.name + ".npz")).string());
+    auto npz = Npz::open(*bytes);
+    std::vector<Tensor> inputs;
+    for (const auto& tensor : test::arrays(*npz, "input_", "")) inputs.push_back(*tensor);
+    archives[facts.name] = {folder / (facts.name + ".pt2"), inputs};
+  }
+  check(archives, 60, 40);
+}
+
+}  // namespace
+}  // namespace isthmus

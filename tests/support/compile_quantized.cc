@@ -1,0 +1,64 @@
+// The way from an archive to a program in codes.
+#include "support/compile_quantized.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "evaluate/evaluate.h"
+#include "run/method.h"
+#include "support/models.h"
+
+namespace isthmus::test {
+
+Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::vector<Tensor>> samples,
+                                          const QuantConfig& config, bool with_program) {
+  Diagnostics diagnostics;
+  const BackendDesc& backend = *find_backend("xnnpack");
+  QuantizedProgram result{TRY(prepare(graph, {&backend, {}}, diagnostics)), {}, {}};
+  std::vector<std::optional<TensorView>> examples;
+  for (const Tensor& input : samples.at(0)) examples.emplace_back(input.view());
+  GivenSamples given(std::move(samples));
+  const xnnpack::ThreadPool threads(1);
+  const Statistics statistics = TRY(calibrate(result.prepared, given, threads, {}, diagnostics));
+  result.model = TRY(quantize(result.prepared, backend, &statistics, config, diagnostics));
+  if (with_program) {
+    result.compiled = TRY(compile(result.model.quantized.graph, result.model.partitioning, backend, examples, nullptr));
+  }
+  return result;
+}
+
+Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std::vector<std::vector<Tensor>> samples,
+                                          const QuantConfig& config, bool with_program) {
+  Diagnostics diagnostics;
+  const Model model = TRY(open(path, diagnostics));
+  return quantize_graph(model.graph, std::move(samples), config, with_program);
+}
+
+Expected<std::vector<std::optional<Tensor>>> run_program(const QuantizedProgram& program,
+                                                         const std::vector<Tensor>& inputs) {
+  run::Method method = TRY(run::Method::load(Blob(program.compiled->bytes, nullptr)));
+  return method.run(inputs);
+}
+
+double sqnr(const std::vector<std::optional<Tensor>>& found, const std::vector<std::optional<Tensor>>& expected) {
+  SignalToNoise error;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!expected[i] || expected[i]->dtype() != DType::kF32) continue;
+    error.add(expected[i]->data<float>(), found.at(i)->data<float>());
+  }
+  return error.db();
+}
+
+std::string groups_text(const QuantizedModel& model) {
+  std::multiset<std::string> groups;
+  for (const Group& group : model.plan.groups) {
+    std::multiset<std::string> members;
+    for (const Member& member : group.members) members.insert(model.model[member.value].name);
+    groups.insert(fmt::format("{}", fmt::join(members, " ")));
+  }
+  return fmt::format("{}\n", fmt::join(groups, "\n"));
+}
+
+}  // namespace isthmus::test

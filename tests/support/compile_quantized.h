@@ -1,0 +1,56 @@
+// Models in codes for XNNPACK, calibrated and compiled, for tests.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/samples.h"
+#include "pipeline.h"
+#include "quantize/config.h"
+
+namespace isthmus::test {
+
+// Samples that are in memory.
+class GivenSamples : public Samples {
+ public:
+  explicit GivenSamples(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
+  std::optional<std::size_t> count() const override { return samples_.size(); }
+  Expected<std::optional<std::vector<Tensor>>> next() override {
+    if (next_ == samples_.size()) return std::optional<std::vector<Tensor>>();
+    return std::optional(samples_[next_++]);
+  }
+
+ private:
+  std::vector<std::vector<Tensor>> samples_;
+  std::size_t next_ = 0;
+};
+
+struct QuantizedProgram {
+  Prepared prepared;
+  QuantizedModel model;
+  std::optional<Compiled> compiled;
+
+  std::size_t delegates() const { return model.partitioning.segments.size(); }
+  std::size_t host_calls() const { return model.partitioning.schedule.size() - delegates(); }
+};
+
+// The archive, or the graph, quantized with what the samples show; its program file where that is wanted.
+Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::vector<Tensor>> samples,
+                                          const QuantConfig& config = {}, bool with_program = true);
+Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std::vector<std::vector<Tensor>> samples,
+                                          const QuantConfig& config = {}, bool with_program = true);
+
+// What the program computes.
+Expected<std::vector<std::optional<Tensor>>> run_program(const QuantizedProgram& program,
+                                                         const std::vector<Tensor>& inputs);
+
+// The error of all outputs of real numbers together, in dB; infinite where there is none.
+double sqnr(const std::vector<std::optional<Tensor>>& found, const std::vector<std::optional<Tensor>>& expected);
+
+// Who shares with whom: the names of each group's members, groups and members sorted.
+std::string groups_text(const QuantizedModel& model);
+
+}  // namespace isthmus::test

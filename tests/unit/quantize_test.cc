@@ -1,0 +1,233 @@
+// Parameters, weights, equalization, clamps, borders and precision, each on the smallest graph that shows it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "exec/interpreter.h"
+#include "ops/table.h"
+#include "quantize/apply.h"
+#include "quantize/equalize.h"
+#include "quantize/plan.h"
+#include "quantize/prove.h"
+#include "quantize/weights.h"
+#include "support/quantized_graphs.h"
+#include "support/random_quant_model.h"
+
+namespace isthmus {
+namespace {
+
+using ::testing::ElementsAre;
+
+const BackendDesc& xnnpack() { return *find_backend("xnnpack"); }
+
+Tensor floats(std::vector<std::int64_t> sizes, const std::vector<float>& numbers) {
+  Tensor tensor(DType::kF32, std::move(sizes));
+  std::ranges::copy(numbers, tensor.mutable_data<float>().begin());
+  return tensor;
+}
+
+// A graph with the plan for what these inputs show.
+struct Planned {
+  Graph graph;
+  Statistics statistics;
+  QuantConfig config;
+  QuantPlan plan;
+  Quantized quantized;
+
+  Precision precision(std::string_view name) const { return plan.precision[graph[*graph.find(name)].index]; }
+  const Group& group(std::string_view name) const { return *plan.group(*graph.find(name)); }
+  std::size_t count(Op op) const {
+    return static_cast<std::size_t>(std::ranges::count(quantized.graph.nodes(), op, &Node::op));
+  }
+};
+
+Planned planned(std::string_view text, const std::vector<Tensor>& inputs, QuantConfig config = {}) {
+  config.front = 0;
+  Planned result{test::graph_of(text), {}, config, {}, {}};
+  result.statistics = test::observed(result.graph, {inputs});
+  Diagnostics diagnostics;
+  auto made = plan(result.graph, xnnpack(), &result.statistics, config, diagnostics);
+  if (!made) throw std::runtime_error(made.error().text());
+  result.plan = *std::move(made);
+  auto applied = apply(result.graph, result.plan, xnnpack(), &result.statistics, config);
+  if (!applied) throw std::runtime_error(applied.error().text());
+  result.quantized = *std::move(applied);
+  const auto proven = prove(result.quantized, xnnpack(), result.graph, config);
+  EXPECT_TRUE(proven) << proven.error().text();
+  return result;
+}
+
+QuantConfig with_rules(std::string_view text) {
+  auto config = read_config(text, "quant.toml");
+  EXPECT_TRUE(config) << config.error().text();
+  return config ? *std::move(config) : QuantConfig{};
+}
+
+TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
+  for (const Range range : {Range{-1, 1}, Range{-0.3, 7.7}, Range{-1e-3, 12}, Range{-5, 1e-9}, Range{2, 6}}) {
+    const Quant quant = parameters_of(range, DType::kI8);
+    const double scale = static_cast<double>(quant.scale());
+    EXPECT_GE(quant.zero_point, -128);
+    EXPECT_LE(quant.zero_point, 127);
+    EXPECT_NEAR(scale * (-128 - quant.zero_point), std::min(range.min, 0.0), scale / 2 * 1.001);
+    EXPECT_NEAR(scale * (127 - quant.zero_point), std::max(range.max, 0.0), scale / 2 * 1.001);
+  }
+  EXPECT_EQ(parameters_of({0, 6}, DType::kI8).zero_point, -128) << "after a relu no code is below zero";
+  EXPECT_EQ(parameters_of({-6, 0}, DType::kI8).zero_point, 127);
+  EXPECT_EQ(parameters_of({0, 0}, DType::kI8), (Quant{{1.0F}, -128, -1}));
+  EXPECT_EQ(parameters_of({0, 1e-40}, DType::kI8).scale(), 0x1p-60F);
+  EXPECT_EQ(parameters_of({-2, 1}, DType::kI16), (Quant{{2.0F / 32767}, 0, -1}));
+}
+
+TEST(Weights, OneScaleForEachChannelOrOneForAll) {
+  const Tensor weights = floats({2, 2}, {1, -0.5F, 0.01F, 0.02F});
+  const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
+  const QuantizedLayer each = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {true, false, std::nullopt});
+  EXPECT_THAT(each.weight_quant.scales, ElementsAre(1.0F / 127, 0.02F / 127));
+  EXPECT_THAT(each.bias_quant.scales, ElementsAre(0.5F * (1.0F / 127), 0.5F * (0.02F / 127)));
+  EXPECT_EQ(each.weight_quant.axis, 0);
+  const Tensor codes = Tensor::from(each.weights);
+  EXPECT_THAT(codes.data<std::int8_t>(), ElementsAre(127, -64, 64, 127));
+  const QuantizedLayer all = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {false, true, std::nullopt});
+  EXPECT_THAT(all.weight_quant.scales, ElementsAre(1.0F / 127));
+  EXPECT_EQ(all.weight_quant.axis, -1);
+}
+
+TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
+  std::vector<float> numbers(400, 0.1F);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.001F * static_cast<float>(i % 97);
+  numbers[0] = 0.12F;
+  const Tensor weights = floats({1, 400}, numbers);
+  const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
+  const auto error = [&](bool least_squares) {
+    const QuantizedLayer layer =
+        quantize_layer(node, weights.view(), nullptr, 0, 1, {true, least_squares, std::nullopt});
+    const Tensor codes = Tensor::from(layer.weights);
+    double sum = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      sum += std::pow(static_cast<double>(layer.weight_quant.scale()) * codes.data<std::int8_t>()[i] -
+                          static_cast<double>(numbers[i]),
+                      2);
+    }
+    return sum;
+  };
+  EXPECT_LT(error(true), error(false));
+}
+
+TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
+  const Tensor weights = floats({1, 1}, {1e-6F});
+  const Tensor bias = floats({1}, {1e6F});
+  const TensorView offsets = bias.view();
+  const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0, 1e-4F, {true, false, std::nullopt});
+  const Tensor codes = Tensor::from(layer.bias);
+  EXPECT_LE(std::abs(static_cast<double>(codes.data<std::int32_t>()[0])), 0x1.001p30);
+  EXPECT_NEAR(static_cast<double>(layer.bias_quant.scale()) * codes.data<std::int32_t>()[0], 1e6, 1);
+}
+
+constexpr std::string_view kTwoConvs = R"(graph
+  input %x : f32[1,2,2,2]
+  const %a : f32[2,2,1,1] = [1.0,0.0,0.0,0.02]
+  const %b : f32[1,2,1,1] = [1.0,-40.0]
+  %first = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %relu = clamp(%first) min=0.0 : f32[1,2,2,2]
+  %second = conv2d(%relu, %b) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,1,2,2]
+  return %second
+)";
+const std::vector<Tensor> kImage{floats({1, 2, 2, 2}, {1, -2, 3, 0.5F, -1, 2, 1.5F, 0.25F})};
+
+TEST(Equalize, KeepsTheFunctionAndNames) {
+  const Graph graph = test::graph_of(kTwoConvs);
+  Statistics statistics = test::observed(graph, {kImage});
+  for (auto& [name, value] : statistics.values) {
+    if (name == "second") continue;
+    value.channels[1] = {4,
+                         name == "x" ? std::vector<float>{-2, -1} : std::vector<float>{0, 0},
+                         name == "x" ? std::vector<float>{3, 2} : std::vector<float>{3, 0.04F},
+                         {2, 0.1}};
+  }
+  const auto equalized = equalize(graph, statistics);
+  ASSERT_TRUE(equalized) << equalized.error().text();
+  EXPECT_EQ(equalized->streams, 1U);
+  const auto before = interpret(graph, kImage);
+  const auto after = interpret(equalized->graph, kImage);
+  ASSERT_TRUE(before && after);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR((*after)[0]->data<float>()[i], (*before)[0]->data<float>()[i], 1e-5F);
+  }
+  EXPECT_TRUE(equalized->graph.find("relu").has_value());
+}
+
+TEST(Clamps, AreDroppedAtTheEndsOfCodesAndKeptInside) {
+  // The group of a relu ends at zero: nothing is left to clamp.
+  const Planned relu = planned(kTwoConvs, kImage);
+  EXPECT_EQ(relu.count(Op::kClamp), 0U);
+  EXPECT_EQ(relu.group("relu").quant.zero_point, -128);
+  // Joined with what is negative, zero is in the middle of the codes.
+  const Planned joined = planned(R"(graph
+  input %x : f32[1,2,2,2]
+  const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
+  %conv = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %relu = clamp(%conv) min=0.0 : f32[1,2,2,2]
+  %other = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %both = cat(%relu, %other) axis=1 : f32[1,4,2,2]
+  const %b : f32[1,4,1,1] = [1.0,-1.0,0.5,0.25]
+  %end = conv2d(%both, %b) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,1,2,2]
+  return %end
+)",
+                                 kImage);
+  EXPECT_EQ(joined.group("relu").members.size(), 4U) << "with the value before the clamp";
+  EXPECT_EQ(joined.count(Op::kClamp), 1U);
+}
+
+TEST(Borders, CodesComeInAndGoOut) {
+  QuantConfig config;
+  config.inputs = config.outputs = BorderType::kUint8;
+  const Planned planned_u8 = planned(kTwoConvs, kImage, config);
+  const Graph& graph = planned_u8.quantized.graph;
+  const TensorType& input = graph.type(graph.inputs()[0]);
+  EXPECT_EQ(input.dtype, DType::kU8);
+  EXPECT_EQ(input.quant->zero_point, planned_u8.group("x").quant.zero_point + 128);
+  EXPECT_EQ(graph.type(std::get<ValueId>(graph.outputs()[0].value)).dtype, DType::kU8);
+  EXPECT_EQ(planned_u8.count(Op::kQuantize) + planned_u8.count(Op::kDequantize), 0U);
+}
+
+TEST(Rules, ReachThePlan) {
+  const Planned plain = planned(kTwoConvs, kImage);
+  EXPECT_EQ(plain.precision("second"), Precision::kCodes);
+  const Planned in_float =
+      planned(kTwoConvs, kImage, with_rules("[[rule]]\nnode = \"second\"\nprecision = \"float\"\n"));
+  EXPECT_EQ(in_float.precision("second"), Precision::kFloat);
+  EXPECT_EQ(in_float.precision("first"), Precision::kCodes);
+  const Planned ranged = planned(kTwoConvs, kImage, with_rules("[[rule]]\nnode = \"second\"\nrange = [-10.0, 20.0]\n"));
+  EXPECT_EQ(ranged.group("second").range, (Range{-10, 20}));
+  const Planned one_scale = planned(kTwoConvs, kImage, with_rules("[[rule]]\nop = \"conv2d\"\nper_channel = false\n"));
+  for (const Value& value : one_scale.quantized.graph.values()) {
+    if (value.type.dtype == DType::kI8) EXPECT_EQ(value.type.quant->axis, -1) << value.name;
+  }
+}
+
+TEST(Precisions, MoversTakeTheCheaperSide) {
+  // Between two softmaxes a permute stays in float; between two convolutions it is made of codes.
+  const Planned result = planned(R"(graph
+  input %x : f32[1,2,2,2]
+  const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
+  %first = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %inner = permute(%first) axes=[0,1,3,2] : f32[1,2,2,2]
+  %second = conv2d(%inner, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %soft = softmax(%second) axis=3 !float : f32[1,2,2,2]
+  %outer = permute(%soft) axes=[0,1,3,2] : f32[1,2,2,2]
+  %again = softmax(%outer) axis=3 !float : f32[1,2,2,2]
+  return %again
+)",
+                                 kImage);
+  EXPECT_EQ(result.precision("inner"), Precision::kCodes);
+  EXPECT_EQ(result.precision("outer"), Precision::kFloat);
+  EXPECT_EQ(result.count(Op::kQuantize), 1U);
+  EXPECT_EQ(result.count(Op::kDequantize), 1U);
+}
+
+}  // namespace
+}  // namespace isthmus
