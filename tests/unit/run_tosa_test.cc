@@ -23,6 +23,7 @@ using test::Build;
 using test::ProgramBuilder;
 using test::TosaBuilder;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using tosa::Type;
 
@@ -188,12 +189,16 @@ TEST(RunTosa, ArgumentsAreHeldAgainstTheGraph) {
 TEST(RunTosa, UnsignedCodesGoWhereRescaleSaysSo) {
   TosaBuilder g;
   const auto x = g.input(Type::kI8, {2, 3});
+  const auto scaled = [&](tosa::ValueIndex from, bool from_unsigned, bool to_unsigned, std::int64_t zero) {
+    return g.op(tosa::Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, false, from_unsigned, to_unsigned},
+                {from, g.constant(Type::kI32, {1}, {1 << 30}), g.constant(Type::kI8, {1}, {30}),
+                 g.zero(Type::kI8, from_unsigned ? -128 : 0), g.zero(Type::kI8, zero)},
+                Type::kI8, {3, 2});
+  };
   const auto turned = g.op(tosa::Op::kTranspose, tosa::Transpose{{1, 0}}, {x}, Type::kI8, {3, 2});
-  const auto scaled = g.op(tosa::Op::kRescale, tosa::Rescale{true, tosa::Rounding::kSingle, false, true, true},
-                           {turned, g.constant(Type::kI32, {1}, {1 << 30}), g.constant(Type::kI8, {1}, {30}),
-                            g.constant(Type::kI8, {1}, {100}), g.constant(Type::kI8, {1}, {103})},
-                           Type::kI8, {3, 2});
-  g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{1, 0}}, {scaled}, Type::kI8, {2, 3}));
+  // Less 128, and 131 more.
+  const auto unsigned_again = scaled(scaled(turned, true, false, 0), false, true, 131 - 256);
+  g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{1, 0}}, {unsigned_again}, Type::kI8, {2, 3}));
   ProgramBuilder b;
   const auto from = b.tensor({2, 3}, DType::kU8);
   const auto to = b.tensor({2, 3}, DType::kU8);
@@ -219,10 +224,7 @@ TEST(RunTosa, BrokenBytesAreErrors) {
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::vector<std::byte> bytes(whole.bytes().begin(), whole.bytes().end());
     bytes[at] ^= std::byte{0xff};
-    const std::string text = error(Blob::owning(std::move(bytes)));
-    if (!text.empty()) {
-      EXPECT_THAT(text, HasSubstr("in delegate 0")) << at;
-    }
+    EXPECT_THAT(error(Blob::owning(std::move(bytes))), AnyOf("", HasSubstr("in delegate 0"))) << at;
   }
 }
 
@@ -230,7 +232,9 @@ TEST(RunTosa, LimitsHold) {
   ProgramBuilder b;
   const auto x = b.tensor({2, 3}, DType::kI8);
   const auto y = b.tensor({2, 3}, DType::kI8);
-  const ProgramBuilder program = program_of(test::file_of(copying(Type::kI8)), b, {x, y});
+  TosaBuilder g;
+  g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{0, 1}}, {g.input(Type::kI8, {2, 3})}, Type::kI8, {2, 3}));
+  const ProgramBuilder program = program_of(test::file_of(g.graph), b, {x, y});
   const Tensor codes(DType::kI8, {2, 3});
   EXPECT_THAT(answer(program, codes, {.most_work = 3}).error,
               AllOf(HasSubstr("a run takes more than 3 steps"), HasSubstr("in delegate 0")));
