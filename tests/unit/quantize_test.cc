@@ -205,7 +205,9 @@ TEST(Rules, ReachThePlan) {
   EXPECT_EQ(ranged.group("second").range, (Range{-10, 20}));
   const Planned one_scale = planned(kTwoConvs, kImage, with_rules("[[rule]]\nop = \"conv2d\"\nper_channel = false\n"));
   for (const Value& value : one_scale.quantized.graph.values()) {
-    if (value.type.dtype == DType::kI8) EXPECT_EQ(value.type.quant->axis, -1) << value.name;
+    if (value.type.dtype == DType::kI8) {
+      EXPECT_EQ(value.type.quant->axis, -1) << value.name;
+    }
   }
 }
 
