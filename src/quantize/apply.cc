@@ -44,6 +44,13 @@ class Applier {
     Diagnostics ignored;
     settings_ = settings_of(graph_, config_, ignored);
     in_float_.resize(graph_.values().size());
+    readers_.resize(graph_.values().size(), 0);
+    for (const Node& node : graph_.nodes()) {
+      for (const ValueId input : node.inputs) ++readers_[input.index];
+    }
+    for (const Output& output : graph_.outputs()) {
+      if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers_[id->index];
+    }
     out_.exprs() = graph_.exprs();
     for (const ValueId input : graph_.inputs()) add_input(input);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
@@ -253,7 +260,8 @@ class Applier {
     const std::uint32_t group = group_of(output);
     if (is_dropped(node)) {
       in_codes_[{output, group}] = in_codes_.at({node.inputs[0], group});
-      remember(in_codes_[{output, group}], output);
+      // Who else reads what stands before the clamp reads just that.
+      if (readers_[node.inputs[0].index] == 1) remember(in_codes_[{output, group}], output);
       return {};
     }
     std::vector<ValueId> inputs;
@@ -381,6 +389,7 @@ class Applier {
   Graph out_;
   std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
   std::map<Place, ValueId> in_codes_;
+  std::vector<std::size_t> readers_;  // by value of the float graph
   std::vector<std::optional<ValueId>> source_;
 };
 

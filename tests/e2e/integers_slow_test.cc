@@ -18,6 +18,13 @@ namespace {
 
 using Values = std::map<ValueId, Tensor>;
 
+constexpr double kSameDb = 100;
+
+// Between a program and the interpreter. Floats differ in their last bits, which now and then makes another code of
+// one, and a deep model of random weights goes on from there: see ModelsWithoutFloatAreTheSame. These miss the goal.
+constexpr double kGoalDb = 40;
+const std::map<std::string, double> kBelowGoal{{"mobilenet_v2", 25}, {"golden deit_tiny", 34}};
+
 // What lies in memory in this order, in the order of the graph.
 template <class Number>
 Tensor logical(std::span<const Number> numbers, const xnnpack::TappedValue& value, DType dtype) {
@@ -56,7 +63,13 @@ using Gaps = std::map<std::string, Gap>;  // by kind of node
 double gap_of(const Tensor& found, const Tensor& expected) {
   const test::Difference gap = test::difference(found, expected);
   if (expected.dtype() != DType::kF32) return gap.max;
-  return gap.max / std::max(gap.range, std::max(test::largest_of(expected) * 1e-3, 1e-30));
+  // A single number has no range but its size.
+  return gap.max / std::max(gap.range > 0 ? gap.range : test::largest_of(expected), 1e-30);
+}
+
+double allowed(const std::string& kind) {
+  if (kind.starts_with("codes")) return 0;
+  return kind.starts_with("rows") ? 1e-4 : 1e-5;
 }
 
 // The value before a clamp that the delegate fuses is not shown: it is computed on the way to the clamp.
@@ -85,38 +98,44 @@ Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Va
     const bool is_rows = node.inputs.size() > 1 && graph.type(node.inputs[1]).quant && !graph.type(output).quant;
     const std::string kind = graph.type(output).quant ? "codes" : is_rows ? "rows" : "float";
     Gap& gap = gaps[kind + " " + std::string(name_of(node.op))];
-    gap.most = std::max(gap.most, gap_of(shown->second, expected));
+    const double here = gap_of(shown->second, expected);
+    if (here > allowed(kind)) {
+      std::cout << "  " << kind << " %" << graph[output].name << " " << type_text(graph, graph.type(output)) << ": "
+                << here << "\n";
+    }
+    gap.most = std::max(gap.most, here);
     ++gap.nodes;
   }
   return {};
 }
 
-double allowed(const std::string& kind) {
-  if (kind.starts_with("codes")) return 0;
-  return kind.starts_with("rows") ? 1e-4 : 1e-5;
-}
-
 // Adds to `gaps`; gives the dB between program and interpreter.
-Expected<double> compare(const std::filesystem::path& archive, const std::vector<Tensor>& inputs, Gaps& gaps) {
-  const test::QuantizedProgram program = TRY(test::quantize_model(archive, {inputs}));
+Expected<double> compare(const std::filesystem::path& archive, const std::vector<Tensor>& inputs, Gaps& gaps,
+                         const QuantConfig& config = {}) {
+  const test::QuantizedProgram program = TRY(test::quantize_model(archive, {inputs}, config));
   if (program.delegates() != 1 || program.host_calls() != 0) return bad_input("not one delegate");
   const Graph& graph = program.model.quantized.graph;
   Values values = TRY(tapped(graph, program.model.partitioning.segments[0], inputs));
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) values.try_emplace(graph.inputs()[i], inputs[i]);
   const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
+  std::vector<std::optional<Tensor>> step_by_step;
+  for (const Output& output : graph.outputs()) step_by_step.push_back(values.at(std::get<ValueId>(output.value)));
   TRY(compare_nodes(graph, symbols, values, gaps));
-  const auto expected = TRY(interpret_integers(graph, inputs, Arithmetic::kXnnpack));
-  return test::sqnr(TRY(test::run_program(program, inputs)), expected);
+  const auto found = TRY(test::run_program(program, inputs));
+  // Node by node or at once, the library computes the same.
+  EXPECT_GE(test::sqnr(found, step_by_step), kSameDb) << archive;
+  return test::sqnr(found, TRY(interpret_integers(graph, inputs, Arithmetic::kXnnpack)));
 }
 
 void check(const std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>>& archives,
-           std::size_t least, double least_db) {
+           std::size_t least) {
   Gaps gaps;
   for (const auto& [name, archive] : archives) {
     const auto db = compare(archive.first, archive.second, gaps);
     ASSERT_TRUE(db) << name << ": " << db.error().text();
     std::cout << name << ": " << *db << " dB between program and interpreter\n";
-    EXPECT_GE(*db, least_db) << name;
+    const auto exception = kBelowGoal.find(name);
+    EXPECT_GE(*db, exception == kBelowGoal.end() ? kGoalDb : exception->second) << name;
   }
   for (const auto& [kind, gap] : gaps) {
     std::cout << kind << ": " << gap.nodes << " nodes, largest difference " << gap.most << "\n";
@@ -146,7 +165,22 @@ std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> fol
 
 TEST(IntegersSlow, ModelsNodeByNode) {
   if (!std::filesystem::exists(test::shared_dir() / "models")) GTEST_SKIP() << "the models are not here";
-  check(folder_models(), 10, 40);
+  check(folder_models(), 10);
+}
+
+// With nothing in float between the first and the last node, whole models are the same bit for bit.
+TEST(IntegersSlow, ModelsWithoutFloatAreTheSame) {
+  if (!std::filesystem::exists(test::shared_dir() / "models")) GTEST_SKIP() << "the models are not here";
+  QuantConfig config;
+  config.front = 0;
+  auto models = folder_models();
+  for (const char* name : {"mobilenet_v2", "golden mobilenet_v2", "resnet_small", "fmnist_cnn"}) {
+    Gaps gaps;
+    const auto db = compare(models.at(name).first, models.at(name).second, gaps, config);
+    ASSERT_TRUE(db) << name << ": " << db.error().text();
+    std::cout << name << ": " << *db << " dB\n";
+    EXPECT_TRUE(std::isinf(*db)) << name;
+  }
 }
 
 TEST(IntegersSlow, CorpusNodeByNode) {
@@ -155,13 +189,11 @@ TEST(IntegersSlow, CorpusNodeByNode) {
   std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> archives;
   for (const test::CorpusCase& facts : test::corpus_cases(folder)) {
     if (!facts.name.starts_with("case_") && !facts.name.starts_with("chain_")) continue;
-    const auto bytes = map_file((folder / (facts.name + ".npz")).string());
-    auto npz = Npz::open(*bytes);
-    std::vector<Tensor> inputs;
-    for (const auto& tensor : test::arrays(*npz, "input_", "")) inputs.push_back(*tensor);
-    archives[facts.name] = {folder / (facts.name + ".pt2"), inputs};
+    const auto runs = test::recorded_runs(folder / (facts.name + ".npz"));
+    ASSERT_TRUE(runs) << facts.name << ": " << runs.error().text();
+    archives[facts.name] = {folder / (facts.name + ".pt2"), runs->at(0).inputs};
   }
-  check(archives, 60, 40);
+  check(archives, 60);
 }
 
 }  // namespace

@@ -12,32 +12,31 @@ namespace {
 // One sample says little of ranges; still no output may be further from PyTorch's than this.
 constexpr double kLeastDb = 25;
 
-std::vector<Tensor> recorded(Npz& npz, const std::string& prefix) {
-  std::vector<Tensor> result;
-  for (const auto& tensor : test::arrays(npz, prefix, "")) result.push_back(*tensor);
-  return result;
-}
-
 TEST(QuantizeCasesSlow, CorpusInOneDelegate) {
   const std::filesystem::path folder = test::shared_dir() / "models" / "ops";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the corpus is not here";
   std::size_t count = 0;
   for (const test::CorpusCase& facts : test::corpus_cases(folder)) {
     if (!facts.name.starts_with("case_") && !facts.name.starts_with("chain_")) continue;
-    auto bytes = map_file((folder / (facts.name + ".npz")).string());
-    ASSERT_TRUE(bytes);
-    auto npz = Npz::open(*bytes);
-    ASSERT_TRUE(npz) << npz.error().text();
-    const std::vector<Tensor> inputs = recorded(*npz, "input_");
-    const auto program = test::quantize_model(folder / (facts.name + ".pt2"), {inputs});
+    const auto runs = test::recorded_runs(folder / (facts.name + ".npz"));
+    ASSERT_TRUE(runs) << facts.name << ": " << runs.error().text();
+    std::vector<std::vector<Tensor>> samples;
+    for (const test::RecordedRun& run : *runs) samples.push_back(run.inputs);
+    const auto program = test::quantize_model(folder / (facts.name + ".pt2"), samples);
     ASSERT_TRUE(program) << facts.name << ": " << program.error().text();
     EXPECT_EQ(program->delegates(), 1U) << facts.name;
     EXPECT_EQ(program->host_calls(), 0U) << facts.name;
-    const auto found = test::run_program(*program, inputs);
-    ASSERT_TRUE(found) << facts.name << ": " << found.error().text();
-    const double db = test::sqnr(*found, test::arrays(*npz, "output_", ""));
-    std::cout << facts.name << ": " << db << " dB, " << program->model.plan.cuts.size() << " cuts\n";
-    EXPECT_GE(db, kLeastDb) << facts.name;
+    for (const Cut& cut : program->model.plan.cuts) {
+      const Graph& graph = program->model.model;
+      std::cout << "  cut before %" << graph[graph[cut.tie.node].outputs[0]].name << ": " << cut.because << "\n";
+    }
+    for (const test::RecordedRun& run : *runs) {
+      const auto found = test::run_program(*program, run.inputs);
+      ASSERT_TRUE(found) << facts.name << ": " << found.error().text();
+      const double db = test::sqnr(*found, run.outputs);
+      std::cout << facts.name << ": " << db << " dB, " << program->model.plan.cuts.size() << " cuts\n";
+      EXPECT_GE(db, kLeastDb) << facts.name;
+    }
     ++count;
   }
   EXPECT_GE(count, 60U);

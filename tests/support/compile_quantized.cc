@@ -36,6 +36,19 @@ Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std
   return quantize_graph(model.graph, std::move(samples), config, with_program);
 }
 
+Expected<std::vector<RecordedRun>> recorded_runs(const std::filesystem::path& path) {
+  const Blob bytes = TRY(map_file(path.string()));
+  Npz npz = TRY(Npz::open(bytes));
+  const bool has_pairs = npz.find("input_0_a") != nullptr;
+  std::vector<RecordedRun> runs;
+  for (const std::string& suffix : has_pairs ? std::vector<std::string>{"_a", "_b"} : std::vector<std::string>{""}) {
+    RecordedRun& run = runs.emplace_back();
+    for (const auto& input : arrays(npz, "input_", suffix)) run.inputs.push_back(input.value());
+    run.outputs = arrays(npz, "output_", suffix);
+  }
+  return runs;
+}
+
 Expected<std::vector<std::optional<Tensor>>> run_program(const QuantizedProgram& program,
                                                          const std::vector<Tensor>& inputs) {
   run::Method method = TRY(run::Method::load(Blob(program.compiled->bytes, nullptr)));

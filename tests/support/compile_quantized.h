@@ -43,6 +43,13 @@ Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::v
 Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std::vector<std::vector<Tensor>> samples,
                                           const QuantConfig& config = {}, bool with_program = true);
 
+// A run of an archive of the operator corpus, as it was recorded; those with symbolic sizes have two.
+struct RecordedRun {
+  std::vector<Tensor> inputs;
+  std::vector<std::optional<Tensor>> outputs;
+};
+Expected<std::vector<RecordedRun>> recorded_runs(const std::filesystem::path& npz);
+
 // What the program computes.
 Expected<std::vector<std::optional<Tensor>>> run_program(const QuantizedProgram& program,
                                                          const std::vector<Tensor>& inputs);

@@ -1,4 +1,5 @@
-// Splits a segment's translation into runtimes of one node each, and runs them over one memory.
+// Splits a segment's translation into runtimes of one node each, and runs them over one memory. A node that makes codes
+// of each row is part of every node that reads them.
 #include "backends/xnnpack/tapped.h"
 
 #include <algorithm>
@@ -19,6 +20,9 @@ constexpr std::uint64_t kAlignment = 64;
 bool moves_nothing(const xnn::Node& node) {
   return node.kind == xnn::NodeKind::kReshape || node.kind == xnn::NodeKind::kCopy;
 }
+
+// Made and read inside of the library alone.
+bool has_scale_for_each_row(const xnn::Value& value) { return value.datatype == xnn::DataType::kQDI8; }
 
 DType dtype_of(const xnn::Value& value) {
   if (value.datatype == xnn::DataType::kF32) return DType::kF32;
@@ -54,7 +58,7 @@ struct TappedSegment::Live {
   std::unique_ptr<std::byte[], FreeMemory> memory;
 
   Expected<void> add_steps(const std::map<std::string, Blob>& named_data);
-  Expected<Step> step_of(const xnn::Node& node, const NamedDataLookup& named_data) const;
+  Expected<Step> step_of(std::span<const xnn::Node* const> nodes, const NamedDataLookup& named_data) const;
   Expected<void> shape(std::span<const Tensor> inputs);
   void place();
 };
@@ -64,8 +68,9 @@ TappedSegment::TappedSegment(TappedSegment&&) noexcept = default;
 TappedSegment& TappedSegment::operator=(TappedSegment&&) noexcept = default;
 TappedSegment::~TappedSegment() = default;
 
-// A graph of this node alone: what it reads and makes comes from outside, its weights stay inside.
-Expected<TappedSegment::Live::Step> TappedSegment::Live::step_of(const xnn::Node& node,
+// A graph of the last of these nodes alone: what it reads and makes comes from outside; its weights, and what the nodes
+// before make for it, stay inside.
+Expected<TappedSegment::Live::Step> TappedSegment::Live::step_of(std::span<const xnn::Node* const> nodes,
                                                                  const NamedDataLookup& named_data) const {
   xnn::Graph graph;
   graph.constants.emplace_back();
@@ -81,7 +86,7 @@ Expected<TappedSegment::Live::Step> TappedSegment::Live::step_of(const xnn::Node
     if (value.data != 0) {
       graph.constants.push_back(made.graph.constants[value.data]);
       value.data = static_cast<std::uint32_t>(graph.constants.size() - 1);
-    } else {
+    } else if (role != xnn::Role::kInternal) {
       value.role = role;
       value.external_id = static_cast<std::uint32_t>(externals.size());
       externals.push_back(id);
@@ -89,12 +94,15 @@ Expected<TappedSegment::Live::Step> TappedSegment::Live::step_of(const xnn::Node
     graph.values.push_back(std::move(value));
     return found->second;
   };
-  xnn::Node alone = node;
-  for (std::uint32_t& input : alone.inputs) input = add(input, xnn::Role::kInput);
-  for (std::uint32_t& output : alone.outputs) output = add(output, xnn::Role::kOutput);
-  graph.nodes.push_back(std::move(alone));
+  for (const xnn::Node* node : nodes) {
+    xnn::Node alone = *node;
+    const xnn::Role role = node == nodes.back() ? xnn::Role::kOutput : xnn::Role::kInternal;
+    for (std::uint32_t& input : alone.inputs) input = add(input, xnn::Role::kInput);
+    for (std::uint32_t& output : alone.outputs) output = add(output, role);
+    graph.nodes.push_back(std::move(alone));
+  }
   graph.external_count = static_cast<std::uint32_t>(externals.size());
-  return Step{TRY(xnnpack::build(graph, named_data)), std::move(externals), node.outputs[0]};
+  return Step{TRY(xnnpack::build(graph, named_data)), std::move(externals), nodes.back()->outputs[0]};
 }
 
 Expected<void> TappedSegment::Live::add_steps(const std::map<std::string, Blob>& named_data) {
@@ -103,11 +111,20 @@ Expected<void> TappedSegment::Live::add_steps(const std::map<std::string, Blob>&
     return found == named_data.end() ? std::nullopt : std::optional(found->second);
   };
   for (std::uint32_t i = 0; i < made.graph.values.size(); ++i) storage.push_back(i);
+  std::map<std::uint32_t, const xnn::Node*> makers_of_rows;  // by value
   for (const xnn::Node& node : made.graph.nodes) {
     if (moves_nothing(node)) {
       storage[node.outputs[0]] = storage[node.inputs[0]];
+    } else if (has_scale_for_each_row(made.graph.values[node.outputs[0]])) {
+      makers_of_rows[node.outputs[0]] = &node;
     } else {
-      steps.push_back(TRY(step_of(node, lookup)));
+      std::vector<const xnn::Node*> nodes;
+      for (const std::uint32_t input : node.inputs) {
+        if (const auto maker = makers_of_rows.find(input); maker != makers_of_rows.end())
+          nodes.push_back(maker->second);
+      }
+      nodes.push_back(&node);
+      steps.push_back(TRY(step_of(nodes, lookup)));
     }
   }
   for (const auto& [id, value] : made.ids) {
@@ -141,10 +158,11 @@ Expected<TappedSegment> TappedSegment::build(const Graph& graph, const Segment& 
 void TappedSegment::Live::place() {
   std::vector<Block> blocks(made.graph.values.size());
   for (std::uint32_t i = 0; i < blocks.size(); ++i) {
-    if (storage[i] != i || fixed.contains(i) || made.graph.values[i].data != 0) continue;
+    const xnn::Value& value = made.graph.values[i];
+    if (storage[i] != i || fixed.contains(i) || value.data != 0 || has_scale_for_each_row(value)) continue;
     std::uint64_t count = 1;
     for (const std::size_t size : shapes[i]) count *= size;
-    blocks[i].size = count * size_of(dtype_of(made.graph.values[i])) + kExtraBytes;
+    blocks[i].size = count * size_of(dtype_of(value)) + kExtraBytes;
   }
   for (std::uint32_t i = 0; i < blocks.size(); ++i) {
     if (made.graph.values[i].role == xnn::Role::kInput) blocks[storage[i]].touch(0);
