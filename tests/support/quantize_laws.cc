@@ -2,6 +2,12 @@
 #include "support/quantize_laws.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "evaluate/evaluate.h"
 #include "evaluate/layer_errors.h"
@@ -47,12 +53,22 @@ QuantPlan planned(const Graph& graph, const Statistics& statistics, const QuantC
   return std::move(*result);
 }
 
-// Both texts from the first line on that they do not share.
-std::string first_difference(const std::string& a, const std::string& b) {
-  std::size_t at = 0;
-  while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
-  const std::size_t line = at == 0 ? 0 : a.rfind('\n', at - 1) + 1;
-  return a.substr(line, a.find('\n', at) - line) + "\n  and\n" + b.substr(line, b.find('\n', at) - line);
+// The lines that only one of the texts has.
+std::string difference_of(const std::string& a, const std::string& b) {
+  const auto lines = [](const std::string& text) {
+    std::multiset<std::string> result;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) result.insert(line);
+    return result;
+  };
+  const auto without = [&](const std::string& from, const std::string& others) {
+    const std::multiset<std::string> all = lines(from);
+    const std::multiset<std::string> gone = lines(others);
+    std::vector<std::string> left;
+    std::ranges::set_difference(all, gone, std::back_inserter(left));
+    return fmt::format("{}", fmt::join(left, "\n"));
+  };
+  return without(a, b) + "\n  and\n" + without(b, a);
 }
 
 }  // namespace
@@ -71,7 +87,7 @@ std::string broken_plan_law(unsigned seed) {
     return fmt::format("{}: {}\n{}", law, how, print(graph));
   };
   const auto compare = [&](std::string_view law, const std::string& other) {
-    return other == decided ? std::string() : broken(law, first_difference(decided, other));
+    return other == decided ? std::string() : broken(law, difference_of(decided, other));
   };
 
   std::string wrong = compare("planning twice", decisions(graph, planned(graph, statistics, config)));
@@ -86,7 +102,7 @@ std::string broken_plan_law(unsigned seed) {
   const std::string computed = computations(graph, *applied);
   const std::string computed_shuffled = computations(shuffled, *applied_shuffled);
   if (computed != computed_shuffled) {
-    return broken("another order of nodes, applied", first_difference(computed, computed_shuffled));
+    return broken("another order of nodes, applied", difference_of(computed, computed_shuffled));
   }
   const Graph reversed = RandomQuantModel::with_inputs_reversed(graph);
   wrong = compare("another order of inputs", decisions(reversed, planned(reversed, statistics, config)));
@@ -96,7 +112,7 @@ std::string broken_plan_law(unsigned seed) {
     const QuantPlan of_other = planned(other, renamed(statistics), config);
     const std::string expected = decisions(graph, first, other_name);
     if (decisions(other, of_other) != expected) {
-      return broken("other names", first_difference(expected, decisions(other, of_other)));
+      return broken("other names", difference_of(expected, decisions(other, of_other)));
     }
   }
   if (auto tie = broken_tie(graph, first, backend()); !tie.empty()) return broken("a tie", tie);
@@ -125,8 +141,7 @@ std::string broken_compute_law(unsigned seed) {
   if (const auto verified = verify(graph); !verified) return broken("verify", verified.error().text());
   const auto parsed = parse_graph(print(graph));
   if (!parsed) return broken("parse", parsed.error().text());
-  if (print(*parsed) != print(graph))
-    return broken("print, parse, print", first_difference(print(graph), print(*parsed)));
+  if (print(*parsed) != print(graph)) return broken("print, parse, print", difference_of(print(graph), print(*parsed)));
   const auto expected = interpret(prepared->graph, sample);
   if (!expected) return broken("the interpreter", expected.error().text());
   const auto found = interpret_integers(graph, sample, backend().integers.arithmetic);

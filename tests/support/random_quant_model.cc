@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "exec/interpreter.h"
+#include "ops/table.h"
 #include "stats/measure.h"
 
 namespace isthmus::test {
@@ -261,8 +262,13 @@ ValueId RandomQuantModel::grow(ValueId value) {
       return join(value);
     case 11:
       return take(emitter_.binary(Op::kAdd, value, partner(value)));
-    case 12:
-      return take(emitter_.binary(Op::kMul, take(emitter_.unary(Op::kSigmoid, value)), partner(value)));
+    case 12: {
+      const ValueId other = partner(value);
+      const Node* maker = graph_.producer(other);
+      // Two of one fixed range would be told apart by nothing but their names.
+      if (maker != nullptr && def(maker->op).range) return layer(value);
+      return take(emitter_.binary(Op::kMul, take(emitter_.unary(Op::kSigmoid, value)), other));
+    }
     case 13: {
       const auto sizes = sizes_of(emitter_.shape(value));
       return take(emitter_.binary(pick(2) == 0 ? Op::kAdd : Op::kMul, value, constant({1, sizes[1], 1, 1}, gain())));
