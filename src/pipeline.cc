@@ -155,16 +155,37 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& b
   return result;
 }
 
+namespace {
+
+// What vela makes of each delegate of the program takes its place there.
+Expected<std::vector<ethos_u::VelaResult>> compile_delegates(pte::Program& program, const ethos_u::VelaOptions& vela) {
+  std::vector<ethos_u::VelaResult> results;
+  for (pte::Delegate& delegate : program.plans[0].delegates) {
+    results.push_back(TRY(within(ethos_u::run_vela(delegate.blob, vela), fmt::format("delegate {}", results.size()))));
+    delegate = {std::string(ethos_u::kVelaBackend), results.back().stream, {}};
+  }
+  return results;
+}
+
+}  // namespace
+
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
-                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {
+                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
+                           const ethos_u::VelaOptions* vela) {
   Compiled result;
   Clock clock(result.times);
   LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, backend)));
+  pte::Program program = lowered.program;
   Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
   TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
   result.bytes = std::move(emitted.bytes);
   result.delegates = std::move(lowered.delegates);
   result.memory = emitted.memory;
+  if (vela != nullptr) {
+    result.vela = TRY(clock.stage("vela", compile_delegates(program, *vela)));
+    result.bytes_before_vela = std::move(result.bytes);
+    result.bytes = TRY(clock.stage("emit", emit(std::move(program)))).bytes;
+  }
   return result;
 }
 

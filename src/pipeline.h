@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/ethos_u/vela.h"
 #include "backends/partitioning.h"
 #include "base/diag.h"
 #include "base/expected.h"
@@ -79,15 +80,22 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& b
 
 struct Compiled {
   std::vector<std::byte> bytes;  // of the program file
+  // Of the same program as it was before vela, which this machine can run; empty where `bytes` are those.
+  std::vector<std::byte> bytes_before_vela;
+  std::vector<ethos_u::VelaResult> vela;  // of each delegate, where it was used
   std::vector<DelegateSummary> delegates;
   MemoryPlan memory;
   std::vector<StageTime> times;
+
+  const std::vector<std::byte>& runnable() const { return bytes_before_vela.empty() ? bytes : bytes_before_vela; }
 };
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
-// zeros where there are none): what any of them refuses is an error, and there are no bytes.
+// zeros where there are none): what any of them refuses is an error, and there are no bytes. With `vela` it compiles
+// the delegates then; null: they hold TOSA graphs where the target wants them.
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
-                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads);
+                           const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
+                           const ethos_u::VelaOptions* vela = nullptr);
 // The same of a model that stays in float.
 inline Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
                                   const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include "base/process.h"
 #include "cli/commands.h"
 #include "cli/float_reference.h"
 #include "cli/journey.h"
 #include "cli/terminal.h"
+#include "formats/tosa.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
@@ -19,6 +22,8 @@ struct CompileOptions {
   JourneyOptions journey;
   std::string output;
   std::string stage;
+  std::string tosa_folder;
+  std::string vela, vela_config, system_config, memory_mode;
   std::optional<std::size_t> most_delegates;
   bool wants_errors = false;
   bool wants_json = false;
@@ -74,7 +79,7 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   const auto samples = TRY(samples_to_compare(options.journey, journey, kMostCompared));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
   const Runner program =
-      TRY(program_runner(Blob(compiled.bytes, nullptr), threads, &journey.quantized->quantized.graph));
+      TRY(program_runner(Blob(compiled.runnable(), nullptr), threads, &journey.quantized->quantized.graph));
   const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
@@ -84,6 +89,46 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
   return {};
 }
 
+// How to call vela, where it is wanted or at hand; nothing where the delegates stay as they are.
+Expected<std::optional<ethos_u::VelaOptions>> vela_options(const CompileOptions& options) {
+  using Options = std::optional<ethos_u::VelaOptions>;
+  Options result = ethos_u::usual_vela_options(options.journey.model.target);
+  const bool is_wanted = !options.vela.empty();
+  if (!result) {
+    if (is_wanted) return bad_input(fmt::format("--vela: it compiles nothing for {}", options.journey.model.target));
+    return result;
+  }
+  const auto program = find_program(is_wanted ? options.vela : "vela");
+  if (!program) {
+    if (is_wanted) return bad_input(fmt::format("--vela {}: there is no such program", options.vela));
+    return Options();
+  }
+  result->program = *program;
+  if (!options.vela_config.empty()) result->config = options.vela_config;
+  if (!options.system_config.empty()) result->system_config = options.system_config;
+  if (!options.memory_mode.empty()) result->memory_mode = options.memory_mode;
+  return result;
+}
+
+// The TOSA graphs of all delegates, as FOLDER/<model>_<number>.tosa.
+Expected<std::vector<std::string>> write_tosa_files(const CompileOptions& options, const Compiled& compiled) {
+  std::vector<std::string> paths;
+  if (options.tosa_folder.empty()) return paths;
+  const std::filesystem::path folder = options.tosa_folder;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorKind::kEnvironment, fmt::format("{}: {}", options.tosa_folder, error.message()));
+  const std::string stem = std::filesystem::path(options.file()).stem().string();
+  for (const DelegateSummary& delegate : compiled.delegates) {
+    if (!tosa::looks_like_graph(delegate.blob)) {
+      return bad_input(fmt::format("--emit-tosa: delegates for {} hold no TOSA graphs", options.journey.model.target));
+    }
+    paths.push_back((folder / fmt::format("{}_{}.tosa", stem, paths.size())).string());
+    TRY(write_file(paths.back(), delegate.blob.bytes()));
+  }
+  return paths;
+}
+
 Expected<ExitCode> compile_file(const CompileOptions& options) {
   Journey journey = TRY(start(options.journey));
   if (!options.stage.empty()) {
@@ -91,18 +136,20 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     return kExitFine;
   }
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
+  const std::optional<ethos_u::VelaOptions> vela = TRY(vela_options(options));
   TRY(travel(options.journey, true, journey));
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const xnnpack::ThreadPool threads(options.journey.threads);
-    const Compiled compiled = TRY(within(
-        compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples, threads.get()),
-        options.file()));
+    const Compiled compiled = TRY(within(compile(journey.graph(), journey.places(), journey.backend(),
+                                                 journey.opened.model.examples, threads.get(), vela ? &*vela : nullptr),
+                                         options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
     if (journey.quantized && options.wants_errors) {
       add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
     }
+    summary.file->tosa_files = TRY(write_tosa_files(options, compiled));
     TRY(write_file(options.output, compiled.bytes));
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
@@ -140,6 +187,12 @@ Command add_compile(CLI::App& app) {
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   add_data_options(*command, options->journey, "the archive's examples");
+  command->add_option("--vela", options->vela, "Arm's compiler for Ethos-U; without it, the one on PATH, if any");
+  command->add_option("--vela-config", options->vela_config, "its file of systems; without it, Arm/vela.ini");
+  command->add_option("--system-config", options->system_config, "the system of that file");
+  command->add_option("--memory-mode", options->memory_mode, "the use of memory of that file");
+  command->add_option("--emit-tosa", options->tosa_folder,
+                      "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->footer(

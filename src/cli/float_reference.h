@@ -10,8 +10,8 @@ struct pthreadpool;
 
 namespace isthmus {
 
-// The program must outlive the runner. Codes at the border of the graph that it was made of are made of floats and turned
-// back by their parameters, which the program itself does not know.
+// The program must outlive the runner. Codes at the border of the graph that it was made of are made of floats and
+// turned back by their parameters, which the program itself does not know.
 Expected<Runner> program_runner(const Blob& program, pthreadpool* threads, const Graph* graph = nullptr);
 
 // The model in float, as fast as this machine can: on the local XNNPACK where that has it all, else by the reference

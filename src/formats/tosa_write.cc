@@ -20,15 +20,14 @@ class Writer {
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
   std::vector<std::byte> run() {
-    // What readers need first comes last: flatbuffers grow downwards.
+    // Tensors and shapes apart, so that a graph that is read again, with all shapes behind the tensors, gives the same.
     std::vector<Offset<tosa_wire::Tensor>> tensors;
+    for (const Value& value : graph_.values) {
+      if (value.type != Type::kShape) tensors.push_back(write_tensor(value));
+    }
     std::vector<Offset<tosa_wire::Shape>> shapes;
     for (const Value& value : graph_.values) {
-      if (value.type == Type::kShape) {
-        shapes.push_back(write_shape(value));
-      } else {
-        tensors.push_back(write_tensor(value));
-      }
+      if (value.type == Type::kShape) shapes.push_back(write_shape(value));
     }
     std::vector<Offset<tosa_wire::Operator>> operators;
     for (const Operator& op : graph_.operators) operators.push_back(write(op));

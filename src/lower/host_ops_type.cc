@@ -39,7 +39,9 @@ Expected<void> write_with_parameters(HostNode& node, const QuantizeKernels& kern
   if (node.input_count() == 1) {
     // The parameters stand in the type of the side that is codes.
     const std::optional<Quant>& quant = node.type(0).quant ? node.type(0).quant : node.result_type().quant;
-    if (!quant || quant->axis >= 0) return fail(ErrorKind::kUnsupported, "codes at the border have one scale");
+    const bool has_one_side = node.type(0).quant.has_value() != node.result_type().quant.has_value();
+    if (!has_one_side) return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel converts between floats and codes");
+    if (quant->axis >= 0) return fail(ErrorKind::kUnsupported, "codes at the border have one scale");
     scale = static_cast<double>(quant->scale());
     zero_point = quant->zero_point;
   }

@@ -80,8 +80,8 @@ class ProgramBuilder {
     for (pte::NamedData& data : lowered.named_data) {
       if (named_.insert(data.key).second) lowered_.program.named_data.push_back(std::move(data));
     }
-    lowered_.delegates.push_back(
-        {segment.nodes.size(), lowered.device_nodes, lowered.delegate.blob.size(), std::move(lowered.conversions)});
+    lowered_.delegates.push_back({segment.nodes.size(), lowered.device_nodes, lowered.delegate.id,
+                                  lowered.delegate.blob, std::move(lowered.conversions)});
     plan().delegates.push_back(std::move(lowered.delegate));
     return {};
   }

@@ -1,6 +1,7 @@
 // Turns a partitioned graph into a program: delegates, calls of host kernels, values. Memory is laid out by `emit`.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -15,7 +16,8 @@ namespace isthmus {
 struct DelegateSummary {
   std::size_t nodes = 0;         // of the graph
   std::size_t device_nodes = 0;  // in the delegate
-  std::uint64_t blob_bytes = 0;
+  std::string backend;           // the name by which the program calls it
+  Blob blob;
   std::vector<Conversion> conversions;
 };
 

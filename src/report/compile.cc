@@ -11,6 +11,8 @@
 namespace isthmus {
 namespace {
 
+constexpr std::string_view kTosaBackend = "TOSABackend";
+
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::uint64_t kKibi = 1024;
   if (bytes < 10 * kKibi) return fmt::format("{} bytes", bytes);
@@ -104,11 +106,16 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
   file.least_memory_bytes = compiled.memory.lower_bound;
   for (const DelegateSummary& delegate : compiled.delegates) {
     file.device_nodes += delegate.device_nodes;
+    file.backend = delegate.backend;
     for (const Conversion& conversion : delegate.conversions) {
       if (!conversion.moves_data) continue;
       file.transposes.push_back({graph[conversion.value].name, fmt::format("{}", fmt::join(conversion.from, "")),
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
+  }
+  if (!compiled.vela.empty()) file.backend = ethos_u::kVelaBackend;
+  for (const ethos_u::VelaResult& result : compiled.vela) {
+    if (result.estimate) file.estimates.push_back(*result.estimate);
   }
   file.peak_rss_bytes = peak_rss_bytes();
   summary.times.insert(summary.times.end(), compiled.times.begin(), compiled.times.end());
@@ -155,6 +162,16 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
     out += fmt::format("  {} delegate nodes, {} of them transposes\n", file.device_nodes, file.transposes.size());
+    if (file.backend == kTosaBackend) {
+      out += fmt::format("  {} TOSA bytes ({}): no vela compiled them for a device\n",
+                         summary.delegates == 1 ? "the delegate holds" : "the delegates hold", kTosaBackend);
+    }
+    for (const vela::Estimate& estimate : file.estimates) {
+      out += fmt::format(
+          "  vela estimates {:.0f} cycles, {:.3f} ms, {:.1f} KiB of SRAM, {:.1f} of DRAM, {:.1f} of flash\n",
+          estimate.cycles, estimate.seconds * 1e3, estimate.sram_kib, estimate.dram_kib, estimate.flash_kib);
+    }
+    for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
     for (const CompileSummary::Transpose& row : file.transposes) {
       if (is_verbose) {
         out += fmt::format("    %{}: made in order {}, read in order {}, {}\n", row.value, row.from, row.to,

@@ -54,6 +54,9 @@ struct CompileSummary {
     std::uint64_t memory_bytes = 0;
     std::uint64_t least_memory_bytes = 0;
     std::size_t device_nodes = 0;
+    std::string backend;  // of the delegates; empty where there is none
+    std::vector<std::string> tosa_files;
+    std::vector<vela::Estimate> estimates;  // of the delegates that vela compiled
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t samples = 0;           // of calibration

@@ -283,6 +283,15 @@ std::string to_json(const CompileSummary& summary) {
     json["memory_bytes"] = file.memory_bytes;
     json["least_memory_bytes"] = file.least_memory_bytes;
     json["delegate_nodes"] = file.device_nodes;
+    if (!file.backend.empty()) json["backend"] = file.backend;
+    for (const vela::Estimate& estimate : file.estimates) {
+      json["vela"].push_back({{"cycles", estimate.cycles},
+                              {"seconds", estimate.seconds},
+                              {"sram_kib", estimate.sram_kib},
+                              {"dram_kib", estimate.dram_kib},
+                              {"flash_kib", estimate.flash_kib}});
+    }
+    if (!file.tosa_files.empty()) json["tosa_files"] = file.tosa_files;
     json["transposes"] = transposes;
     json["peak_rss_bytes"] = file.peak_rss_bytes;
     if (summary.is_quantized) {

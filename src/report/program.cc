@@ -8,8 +8,10 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "formats/tosa.h"
 #include "formats/xnn_blob.h"
 #include "run/host_kernels.h"
 
@@ -39,24 +41,53 @@ std::vector<ProgramSummary::Tensor> tensors(const pte::Plan& plan, const std::ve
   return result;
 }
 
+struct OperatorsInside {
+  std::map<std::string, std::size_t> counts;
+  std::size_t transposes = 0;
+};
+
+Expected<OperatorsInside> xnnpack_operators(const Blob& blob) {
+  const xnn::Graph graph = TRY(xnn::read_blob(blob));
+  OperatorsInside result;
+  for (const xnn::Node& node : graph.nodes) {
+    ++result.counts[std::string(name_of(node.kind))];
+    if (node.kind == xnn::NodeKind::kTranspose) ++result.transposes;
+  }
+  return result;
+}
+
+Expected<OperatorsInside> tosa_operators(const Blob& blob) {
+  const tosa::Graph graph = TRY(tosa::read_graph(blob));
+  OperatorsInside result;
+  for (const tosa::Operator& op : graph.operators) {
+    if (op.inputs.empty()) continue;  // a constant
+    ++result.counts[std::string(name_of(op.op))];
+    if (op.op == tosa::Op::kTranspose) ++result.transposes;
+  }
+  return result;
+}
+
+// Nothing for backends whose bytes nobody here reads.
+std::optional<Expected<OperatorsInside>> operators_in(const pte::Delegate& delegate) {
+  if (delegate.id == "XnnpackBackend") return xnnpack_operators(delegate.blob);
+  if (delegate.id == "TOSABackend") return tosa_operators(delegate.blob);
+  return std::nullopt;
+}
+
 ProgramSummary::Delegate delegate(const pte::Delegate& delegate) {
   ProgramSummary::Delegate result;
   result.backend = delegate.id;
   result.bytes = delegate.blob.size();
-  if (delegate.id != "XnnpackBackend") return result;
-  const auto graph = xnn::read_blob(delegate.blob);
-  if (!graph) {
-    result.problem = graph.error().message;
+  const auto inside = operators_in(delegate);
+  if (!inside) return result;
+  if (!*inside) {
+    result.problem = inside->error().message;
     return result;
   }
   result.is_read = true;
-  result.nodes = graph->nodes.size();
-  std::map<std::string, std::size_t> counts;
-  for (const xnn::Node& node : graph->nodes) {
-    ++counts[std::string(name_of(node.kind))];
-    if (node.kind == xnn::NodeKind::kTranspose) ++result.transposes;
-  }
-  result.ops = in_order(counts);
+  for (const auto& [name, count] : (*inside)->counts) result.nodes += count;
+  result.transposes = (*inside)->transposes;
+  result.ops = in_order((*inside)->counts);
   return result;
 }
 

@@ -11,8 +11,8 @@
 
 namespace isthmus {
 
-// All that `isthmus inspect` says about one method of a program file. Delegates of other backends than XNNPACK are
-// counted but not looked into.
+// All that `isthmus inspect` says about one method of a program file. Delegates of other backends than XNNPACK and
+// TOSA are counted but not looked into.
 struct ProgramSummary {
   struct Tensor {
     std::string name;

@@ -1,10 +1,8 @@
 // Runs a method: inputs in, instructions, outputs out.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "run/state.h"
 
@@ -23,14 +21,6 @@ class Stopwatch {
   double& seconds_;
   std::chrono::steady_clock::time_point start_;
 };
-
-bool fits(DType dtype, const xnnpack::External& external) {
-  const bool is_widened = dtype == DType::kI64 && external.role == xnn::Role::kOutput;
-  if (external.datatype == xnn::DataType::kF32) return dtype == DType::kF32;
-  if (external.datatype == xnn::DataType::kQI8) return dtype == DType::kI8;
-  if (external.datatype == xnn::DataType::kQU8) return dtype == DType::kU8;
-  return external.datatype == xnn::DataType::kI32 && (dtype == DType::kI32 || is_widened);
-}
 
 class Executor {
  public:
@@ -73,67 +63,9 @@ class Executor {
   Expected<Jump> step(const pte::DelegateCall& call) {
     ++state_.statistics.delegate_calls;
     const Stopwatch stopwatch(state_.statistics.delegate_seconds);
-    TRY(within(run_delegate(call), [&] { return fmt::format("delegate {}", call.delegate_index); }));
+    Delegate& delegate = *state_.delegates[call.delegate_index];
+    TRY(within(delegate.run(state_.slots, call.args), [&] { return fmt::format("delegate {}", call.delegate_index); }));
     return Jump();
-  }
-  Expected<void> run_delegate(const pte::DelegateCall& call) {
-    xnnpack::Runtime& runtime = state_.delegates[call.delegate_index];
-    const auto& externals = runtime.externals();
-    if (call.args.size() < externals.size()) {
-      return bad_input(fmt::format("it takes {} arguments, not {}", externals.size(), call.args.size()));
-    }
-    std::vector<xnnpack::Dims> shapes(externals.size());
-    std::vector<std::byte*> buffers(externals.size(), nullptr);
-    for (std::size_t i = 0; i < externals.size(); ++i) {
-      if (externals[i].role == xnn::Role::kInternal) continue;
-      const auto* tensor = std::get_if<LiveTensor>(&state_.slots[call.args[i]]);
-      if (tensor == nullptr || !fits(tensor->dtype, externals[i])) {
-        return bad_input(fmt::format("argument {} is no tensor of {}", i, xnn::name_of(externals[i].datatype)));
-      }
-      if (tensor->data == nullptr) return bad_input(fmt::format("argument {} was freed", i));
-      if (tensor->is_constant && externals[i].role == xnn::Role::kOutput) {
-        return bad_input(fmt::format("argument {} is a constant and would be written", i));
-      }
-      if (externals[i].role == xnn::Role::kInput) {
-        shapes[i] = tensor->memory_sizes();
-        if (is_scalar_of(*tensor, externals[i].dims)) shapes[i] = {1};
-      }
-      buffers[i] = tensor->data;
-    }
-    shapes = TRY(runtime.reshape(shapes));
-    for (std::size_t i = 0; i < externals.size(); ++i) {
-      if (externals[i].role != xnn::Role::kOutput) continue;
-      auto& tensor = std::get<LiveTensor>(state_.slots[call.args[i]]);
-      TRY(within(resize_in_memory_order(tensor, shapes[i]), [&] { return fmt::format("argument {}", i); }));
-    }
-    TRY(runtime.run(buffers));
-    for (std::size_t i = 0; i < externals.size(); ++i) {
-      if (externals[i].datatype == xnn::DataType::kI32) widen(std::get<LiveTensor>(state_.slots[call.args[i]]));
-    }
-    return {};
-  }
-  // Writers of delegates give a tensor without axes one.
-  static bool is_scalar_of(const LiveTensor& tensor, const xnnpack::Dims& dims) {
-    return tensor.sizes.empty() && dims.size() == 1;
-  }
-  static Expected<void> resize_in_memory_order(LiveTensor& tensor, const xnnpack::Dims& dims) {
-    if (is_scalar_of(tensor, dims) && dims[0] == 1) return {};
-    if (dims.size() != tensor.sizes.size()) {
-      return bad_input(fmt::format("{} for a tensor of {} axes", xnnpack::text_of(dims), tensor.sizes.size()));
-    }
-    std::vector<std::int64_t> sizes(dims.size());
-    for (std::size_t i = 0; i < dims.size(); ++i) sizes[tensor.dim_order[i]] = static_cast<std::int64_t>(dims[i]);
-    return resize(tensor, sizes);
-  }
-  // The delegate wrote 32-bit integers where the program has 64-bit ones.
-  static void widen(LiveTensor& tensor) {
-    if (tensor.dtype != DType::kI64) return;
-    for (std::int64_t i = tensor.count(); i-- > 0;) {
-      std::int32_t narrow = 0;
-      std::memcpy(&narrow, tensor.data + i * 4, sizeof(narrow));
-      const std::int64_t wide = narrow;
-      std::memcpy(tensor.data + i * 8, &wide, sizeof(wide));
-    }
   }
 
   Expected<Jump> step(const pte::MoveCall& call) {

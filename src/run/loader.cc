@@ -1,14 +1,15 @@
 // From a program file to a method: memory, values, delegates, kernels.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
 #include <unordered_map>
 
-#include "backends/xnnpack/builder.h"
+#include "backends/xnnpack/runtime.h"
 #include "base/untrusted_text.h"
-#include "formats/xnn_blob.h"
 #include "run/state.h"
 
 namespace isthmus::run {
@@ -57,13 +58,14 @@ class Loader {
   Expected<void> check_backends() const {
     std::set<std::string> others;
     for (const pte::Delegate& delegate : plan().delegates) {
-      if (delegate.id != "XnnpackBackend") others.insert(shown(delegate.id));
+      if (find_delegate_kind(delegate.id) == nullptr) others.insert(shown(delegate.id));
     }
     if (others.empty()) return {};
-    std::string names;
-    for (const std::string& other : others) names += (names.empty() ? "" : ", ") + other;
+    std::vector<std::string_view> known;
+    for (const DelegateKind& kind : delegate_kinds()) known.push_back(kind.backend);
     return fail(ErrorKind::kUnsupported,
-                fmt::format("this machine cannot run delegates of {}: only those of XnnpackBackend run here", names));
+                fmt::format("this machine cannot run delegates of {}: only those of {} run here",
+                            fmt::join(others, ", "), fmt::join(known, " and ")));
   }
 
   Expected<std::byte*> take_memory(std::uint64_t bytes) {
@@ -149,7 +151,7 @@ class Loader {
     return copy;
   }
 
-  Expected<xnnpack::Runtime> make_delegate(const pte::Delegate& delegate) {
+  Expected<std::unique_ptr<Delegate>> make_delegate(const pte::Delegate& delegate) {
     if (named_data_.empty()) {
       for (const pte::NamedData& data : state_->program.named_data) named_data_.emplace(data.key, data.bytes);
     }
@@ -158,12 +160,14 @@ class Loader {
       if (found == named_data_.end()) return std::nullopt;
       return found->second;
     };
-    const xnn::Graph graph = TRY(xnn::read_blob(delegate.blob));
+    const LoadOptions& options = state_->options;
     // Many delegates may share one small blob: all of them together get what one could have.
-    const std::uint64_t left = state_->options.most_bytes - delegate_bytes_;
-    auto runtime = TRY(xnnpack::build(graph, lookup, {.threads = state_->options.threads, .most_bytes = left}));
-    delegate_bytes_ += runtime.bytes();
-    return runtime;
+    const std::uint64_t left = options.most_bytes - delegate_bytes_;
+    const DelegateKind* kind = find_delegate_kind(delegate.id);
+    auto made = TRY(kind->load(delegate.blob, {options.threads, left, options.most_work, lookup}));
+    delegate_bytes_ =
+        std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.most_bytes), options.most_bytes);
+    return made;
   }
 
   const Blob& file_;

@@ -56,6 +56,32 @@ Expected<void> resize(LiveTensor& tensor, const std::vector<std::int64_t>& sizes
   return {};
 }
 
+Expected<void> resize_in_memory_order(LiveTensor& tensor, std::span<const std::size_t> sizes) {
+  if (sizes.size() != tensor.sizes.size()) {
+    return bad_input(fmt::format("[{}] for a tensor of {} axes", fmt::join(sizes, ","), tensor.sizes.size()));
+  }
+  std::vector<std::int64_t> logical(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) logical[tensor.dim_order[i]] = static_cast<std::int64_t>(sizes[i]);
+  return resize(tensor, logical);
+}
+
+LiveTensor in_memory_order(const LiveTensor& tensor) {
+  LiveTensor result = tensor;
+  for (std::size_t i = 0; i < tensor.dim_order.size(); ++i) {
+    result.sizes[i] = tensor.sizes[tensor.dim_order[i]];
+    result.dim_order[i] = static_cast<std::uint8_t>(i);
+  }
+  return result;
+}
+
+Expected<void> check_memory(const LiveTensor& tensor, bool is_written, std::size_t argument) {
+  if (tensor.data == nullptr) return bad_input(fmt::format("argument {} was freed", argument));
+  if (tensor.is_constant && is_written) {
+    return bad_input(fmt::format("argument {} is a constant and would be written", argument));
+  }
+  return {};
+}
+
 Expected<Tensor> read(const LiveTensor& tensor) {
   const std::int64_t count = tensor.count();
   if (tensor.data == nullptr && count != 0) return bad_input("a tensor is used after it was freed");

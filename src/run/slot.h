@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,6 +32,14 @@ struct LiveTensor {
 
 // Gives the tensor new sizes, as far as the program allows it.
 Expected<void> resize(LiveTensor& tensor, const std::vector<std::int64_t>& sizes);
+// The same with sizes in the order of memory.
+Expected<void> resize_in_memory_order(LiveTensor& tensor, std::span<const std::size_t> sizes);
+
+// The same memory as a row-major tensor.
+LiveTensor in_memory_order(const LiveTensor& tensor);
+
+// Whether a delegate may have its memory as the argument of this number.
+Expected<void> check_memory(const LiveTensor& tensor, bool is_written, std::size_t argument);
 
 // The elements in logical order: without a copy where they lie so already. The result must not outlive the memory.
 Expected<Tensor> read(const LiveTensor& tensor);

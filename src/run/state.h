@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "backends/xnnpack/runtime.h"
 #include "formats/pte.h"
+#include "run/delegate.h"
 #include "run/host_kernels.h"
 #include "run/method.h"
 #include "run/slot.h"
@@ -33,7 +33,7 @@ struct Method::State {
   std::vector<Slot> fresh_slots;  // as they are before a run, where instructions change what they hold; else empty
   std::vector<pte::ValueIndex> tensor_inputs;
   std::vector<TensorInfo> inputs;
-  std::vector<xnnpack::Runtime> delegates;
+  std::vector<std::unique_ptr<Delegate>> delegates;
   std::vector<const HostKernel*> kernels;  // by operator
   Statistics statistics;
 };

@@ -20,7 +20,8 @@ const std::string kFolder = "tests/models/pte/";
 const std::string kTokens = kFolder + "vit_tokens_xnnpack_fixed.pte";
 const std::string kTokensInput = " --input " + kFolder + "tokens_image.npy";
 const std::string kReverted = kFolder + "vit_tokens_xnnpack_reverted.pte";
-const std::string kForeign = kFolder + "emg_u55tosa_v2_reverted.pte";
+const std::string kTosa = kFolder + "emg_u55tosa_v2_reverted.pte";
+const std::string kForeign = kFolder + "emg_u55_v2_fixed.pte";
 
 class CliProgram : public test::CommandLine {
  protected:
@@ -78,7 +79,7 @@ TEST_F(CliProgram, RunNamesWhatIsWrong) {
   EXPECT_THAT(method.err, HasSubstr("the program has no method \"backward\", only \"forward\""));
   const Finished foreign = isthmus("run " + kForeign + outputs());
   EXPECT_EQ(foreign.code, 1);
-  EXPECT_THAT(foreign.err, HasSubstr("cannot run delegates of \"TOSABackend\""));
+  EXPECT_THAT(foreign.err, HasSubstr("cannot run delegates of \"EthosUBackend\""));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "outputs"));
   EXPECT_EQ(isthmus("run " + kTokens + kTokensInput + outputs() + " --threads 0").code, 2);
 }
@@ -114,16 +115,24 @@ TEST_F(CliProgram, InspectCountsWhatIsInside) {
 
 TEST_F(CliProgram, InspectShowsForeignBackends) {
   const auto done = json("inspect " + kForeign);
+  EXPECT_EQ(done["delegates"][0]["backend"], "EthosUBackend");
+  EXPECT_FALSE(done["delegates"][0].contains("nodes"));
+}
+
+TEST_F(CliProgram, InspectShowsTosaGraphs) {
+  const auto done = json("inspect " + kTosa);
   ASSERT_EQ(done["delegates"].size(), 2u);
   EXPECT_EQ(done["delegates"][0]["backend"], "TOSABackend");
-  EXPECT_FALSE(done["delegates"][0].contains("nodes"));
+  EXPECT_EQ(done["delegates"][0]["transposes"], done["delegates"][0]["ops"]["TRANSPOSE"]);
+  EXPECT_GT(done["delegates"][0]["ops"]["CONV2D"], 0);
+  EXPECT_FALSE(done["delegates"][0]["ops"].contains("CONST"));
   EXPECT_EQ(done["host_calls"], 7);
   EXPECT_EQ(done["border_calls"], 3) << "two inputs are quantized and one output dequantized";
   EXPECT_EQ(done["ops"]["aten::cat.out"], 1);
 }
 
 TEST_F(CliProgram, InspectForAPerson) {
-  const Finished done = isthmus("inspect " + kForeign);
+  const Finished done = isthmus("inspect " + kTosa);
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("7 host calls, 3 of them at the border"));
   EXPECT_THAT(done.out, HasSubstr("0  TOSABackend  17.2 KiB"));

@@ -93,13 +93,9 @@ TEST_F(GoldenPrograms, TheRevertedTokensAreRefusedInOurWords) {
 }
 
 TEST_F(GoldenPrograms, OtherBackendsAreRefusedByName) {
-  for (const auto& [name, backend] :
-       {std::pair("emg_u55tosa_v2_fixed", "TOSABackend"), std::pair("cnx1x4_u55tosa_v1_reverted", "TOSABackend"),
-        std::pair("emg_u55_v2_fixed", "EthosUBackend")}) {
-    const auto method = run::Method::load(*map_file((folder_ / (std::string(name) + ".pte")).string()));
-    ASSERT_FALSE(method.has_value()) << name;
-    EXPECT_THAT(method.error().text(), HasSubstr(backend)) << name;
-  }
+  const auto method = run::Method::load(*map_file((folder_ / "emg_u55_v2_fixed.pte").string()));
+  ASSERT_FALSE(method.has_value());
+  EXPECT_THAT(method.error().text(), HasSubstr("EthosUBackend"));
 }
 
 }  // namespace

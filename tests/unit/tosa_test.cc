@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <set>
+#include <span>
 
 #include "formats/pte.h"
 #include "support/models.h"
@@ -61,7 +62,7 @@ TEST(TosaFile, EveryOperatorIsReadAgain) {
     const auto again = tosa::read_graph(file);
     ASSERT_TRUE(again.has_value()) << tosa::name_of(op) << ": " << again.error().text();
     EXPECT_EQ(again->operators.size(), graph.operators.size()) << tosa::name_of(op);
-    EXPECT_EQ(file_of(*again).text(), file.text()) << tosa::name_of(op);
+    EXPECT_TRUE(file_of(*again).text() == file.text()) << tosa::name_of(op);
     ++count;
   }
   EXPECT_EQ(tosa::all_ops().size(), 75u);
@@ -70,30 +71,30 @@ TEST(TosaFile, EveryOperatorIsReadAgain) {
 
 // Every field with another value than a flatbuffer leaves out.
 TEST(TosaFile, EveryFieldIsReadAgain) {
-  using namespace tosa;
-  const std::pair<Op, Fields> kRows[] = {
-      {Op::kArgMax, AxisNan{3, NanPropagation::kIgnore}},
-      {Op::kAvgPool2d, AvgPool{{1, 2}, {3, 4}, {5, 6, 7, 8}, Type::kI32}},
-      {Op::kMaxPool2d, MaxPool{{1, 2}, {3, 4}, {5, 6, 7, 8}, NanPropagation::kIgnore}},
-      {Op::kConv2d, Conv{{1, 2, 3, 4}, {5, 6}, {7, 8}, true, Type::kI48}},
-      {Op::kTransposeConv2d, TransposeConv{{-1, 2, -3, 4}, {5, 6}, true, Type::kI48}},
-      {Op::kClamp, Clamp{{std::byte{1}, std::byte{2}}, {std::byte{3}, std::byte{4}}, NanPropagation::kIgnore}},
-      {Op::kArithmeticRightShift, RightShift{true}},
-      {Op::kMaximum, NanMode{NanPropagation::kIgnore}},
-      {Op::kReduceSum, Axis{-2}},
-      {Op::kTranspose, Transpose{{1, 0}}},
-      {Op::kResize, Resize{ResizeMode::kBilinear}},
-      {Op::kRescale, Rescale{true, Rounding::kDouble, true, true, true}}};
+  using tosa::NanPropagation;
+  const std::pair<Op, tosa::Fields> kRows[] = {
+      {Op::kArgMax, tosa::AxisNan{3, NanPropagation::kIgnore}},
+      {Op::kAvgPool2d, tosa::AvgPool{{1, 2}, {3, 4}, {5, 6, 7, 8}, Type::kI32}},
+      {Op::kMaxPool2d, tosa::MaxPool{{1, 2}, {3, 4}, {5, 6, 7, 8}, NanPropagation::kIgnore}},
+      {Op::kConv2d, tosa::Conv{{1, 2, 3, 4}, {5, 6}, {7, 8}, true, Type::kI48}},
+      {Op::kTransposeConv2d, tosa::TransposeConv{{-1, 2, -3, 4}, {5, 6}, true, Type::kI48}},
+      {Op::kClamp, tosa::Clamp{{std::byte{1}, std::byte{2}}, {std::byte{3}, std::byte{4}}, NanPropagation::kIgnore}},
+      {Op::kArithmeticRightShift, tosa::RightShift{true}},
+      {Op::kMaximum, tosa::NanMode{NanPropagation::kIgnore}},
+      {Op::kReduceSum, tosa::Axis{-2}},
+      {Op::kTranspose, tosa::Transpose{{1, 0}}},
+      {Op::kResize, tosa::Resize{tosa::ResizeMode::kBilinear}},
+      {Op::kRescale, tosa::Rescale{true, tosa::Rounding::kDouble, true, true, true}}};
   std::set<std::size_t> kinds{0, 1};  // those that have no fields, and those that are not read
   for (const auto& [op, fields] : kRows) {
-    Graph graph = one_operator(op);
+    tosa::Graph graph = one_operator(op);
     graph.operators.back().fields = fields;
-    const auto again = read_graph(file_of(graph));
+    const auto again = tosa::read_graph(file_of(graph));
     ASSERT_TRUE(again.has_value()) << again.error().text();
-    EXPECT_TRUE(again->operators.back() == graph.operators.back()) << name_of(op);
+    EXPECT_TRUE(again->operators.back().fields == fields) << tosa::name_of(op);
     kinds.insert(fields.index());
   }
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Fields>);
+  EXPECT_EQ(kinds.size(), std::variant_size_v<tosa::Fields>);
 }
 
 TosaBuilder every_type() {
@@ -116,7 +117,7 @@ TEST(TosaFile, ConstantsOfEveryType) {
   const auto again = tosa::read_graph(file);
   ASSERT_TRUE(again.has_value()) << again.error().text();
   EXPECT_TRUE(*again == graph);
-  EXPECT_EQ(file_of(*again).text(), file.text());
+  EXPECT_TRUE(file_of(*again).text() == file.text());
   const std::byte* start = file.bytes().data();
   for (const tosa::Value& value : again->values) {
     if (value.data.size() == 0) continue;
@@ -149,7 +150,7 @@ TEST(TosaFile, RecordedFilesAreReadAgain) {
     const auto again = tosa::read_graph(written);
     ASSERT_TRUE(again.has_value()) << folder << ": " << again.error().text();
     EXPECT_TRUE(*again == *graph) << folder;
-    EXPECT_EQ(file_of(*again).text(), written.text()) << folder;
+    EXPECT_TRUE(file_of(*again).text() == written.text()) << folder;
   }
 }
 
@@ -231,12 +232,11 @@ Blob renumbered(const Blob& file, Op from, Op op, Op tag) {
   std::string text(file.text());
   std::size_t seen = 0;
   for (char& c : text) {
-    if (c == static_cast<char>(from)) c = static_cast<char>(seen++ == 0 ? op : tag);
+    if (c == static_cast<char>(from)) c = static_cast<char>(seen++ == 0 ? tag : op);
   }
   CHECK(seen == 2, "a number that occurs twice: as the operator's and as its tag");
-  return replaced(Blob::owning({reinterpret_cast<const std::byte*>(text.data()),
-                                reinterpret_cast<const std::byte*>(text.data()) + text.size()}),
-                  "TOSA", "TOSA");
+  const auto bytes = std::as_bytes(std::span(text));
+  return Blob::owning({bytes.begin(), bytes.end()});
 }
 
 TEST(TosaFile, OtherOperatorsAreKnownByName) {
@@ -249,13 +249,13 @@ TEST(TosaFile, OtherOperatorsAreKnownByName) {
   }
   TosaBuilder b;
   const auto x = b.input(Type::kI32, {2});
-  b.output(b.op(Op::kGreaterEqual, tosa::Nothing{}, {x, x}, Type::kBool, {2}));
+  b.output(b.op(Op::kGreater, tosa::Nothing{}, {x, x}, Type::kBool, {2}));
   const Blob file = file_of(b.graph);
-  const Op from = Op::kGreaterEqual;
+  const Op from = Op::kGreater;
   EXPECT_EQ(refusal(file), "accepted");
   EXPECT_THAT(refusal(renumbered(file, from, Op::kCondIf, Op::kCondIf)), HasSubstr("not read\n  in COND_IF"));
   EXPECT_THAT(refusal(renumbered(file, from, Op::kEqual, from)),
-              HasSubstr("its attributes are those of operator 48\n  in EQUAL"));
+              HasSubstr("its attributes are those of operator 47\n  in EQUAL"));
   EXPECT_THAT(refusal(renumbered(file, from, from, Op::kEqual)), HasSubstr("its attributes are those of operator 46"));
   EXPECT_THAT(refusal(renumbered(file, from, static_cast<Op>(76), static_cast<Op>(76))),
               HasSubstr("unknown number 76"));

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <ranges>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/parallel.h"
@@ -49,12 +50,7 @@ std::uint64_t bytes_of(const Operand& operand) {
   return static_cast<std::uint64_t>(operand.count) * size_of(memory_type(operand.type));
 }
 
-bool fits(const Port& port, const Tensor& tensor) {
-  if (tensor.sizes() != port.sizes) return false;
-  if (tensor.dtype() == port.dtype) return true;
-  const bool is_same_width = size_of(tensor.dtype()) == size_of(port.dtype);
-  return port.is_unsigned && is_same_width && info(tensor.dtype()).kind == DTypeClass::kUnsigned;
-}
+bool fits(const Port& port, const Tensor& tensor) { return tensor.sizes() == port.sizes && port.takes(tensor.dtype()); }
 
 // Elements of an input as kernels may meet them.
 void copy_in(const Port& port, const Tensor& tensor, std::byte* to) {
@@ -74,6 +70,11 @@ void copy_in(const Port& port, const Tensor& tensor, std::byte* to) {
 
 }  // namespace
 
+bool Port::takes(DType element) const {
+  if (element == dtype) return true;
+  return is_unsigned && size_of(element) == size_of(dtype) && info(element).kind == DTypeClass::kUnsigned;
+}
+
 struct Interpreter::State {
   Graph graph;
   Operands operands;
@@ -83,6 +84,7 @@ struct Interpreter::State {
   std::vector<Port> inputs, outputs;
   std::vector<Place> input_places, output_places;
   std::uint64_t memory_bytes = 0;
+  std::uint64_t prepared_bytes = 0;
   std::uint64_t work = 0;
 
   std::mutex mutex;              // guards what follows
@@ -121,6 +123,7 @@ class Planner {
     std::vector<Step> steps;
     std::vector<Place> places;  // of the values
     std::uint64_t bytes = 0;
+    std::uint64_t prepared_bytes = 0;
     std::uint64_t work = 0;
   };
   Expected<Plan> run() {
@@ -138,6 +141,7 @@ class Planner {
     }
     if (output_bytes > options_.most_bytes) return too_large(output_bytes);
     TRY(place());
+    plan_.prepared_bytes = options_.most_bytes - resources_.bytes_left;
     return std::move(plan_);
   }
 
@@ -229,20 +233,48 @@ std::vector<Port> ports_of(const Graph& graph, const Operands& operands, const s
   return ports;
 }
 
-// Inputs that are only ever rescaled from unsigned numbers.
-std::vector<bool> unsigned_values(const Graph& graph) {
+// Operators that give elements of their first input and nothing else.
+bool is_mover(Op op) {
+  switch (op) {
+    case Op::kIdentity:
+    case Op::kReshape:
+    case Op::kTranspose:
+    case Op::kReverse:
+    case Op::kSlice:
+    case Op::kTile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Values that end in nothing but rescales from unsigned numbers.
+std::vector<bool> read_as_unsigned(const Graph& graph) {
   std::vector<bool> has_readers(graph.values.size(), false);
   std::vector<bool> has_signed_readers(graph.values.size(), false);
-  for (const Operator& op : graph.operators) {
+  for (const ValueIndex output : graph.outputs) has_signed_readers[output] = true;
+  for (const Operator& op : std::views::reverse(graph.operators)) {
     const auto* fields = std::get_if<Rescale>(&op.fields);
+    const bool is_unsigned =
+        fields != nullptr ? fields->input_unsigned : is_mover(op.op) && !has_signed_readers[op.outputs[0]];
     for (const ValueIndex input : op.inputs) {
       has_readers[input] = true;
-      if (fields == nullptr || !fields->input_unsigned) has_signed_readers[input] = true;
+      if (!is_unsigned) has_signed_readers[input] = true;
     }
   }
   for (std::size_t i = 0; i < has_readers.size(); ++i) has_readers[i] = has_readers[i] && !has_signed_readers[i];
-  for (const ValueIndex output : graph.outputs) has_readers[output] = false;
   return has_readers;
+}
+
+// Values that come from rescales to unsigned numbers.
+std::vector<bool> made_as_unsigned(const Graph& graph) {
+  std::vector<bool> result(graph.values.size(), false);
+  for (const Operator& op : graph.operators) {
+    const auto* fields = std::get_if<Rescale>(&op.fields);
+    if (fields != nullptr) result[op.outputs[0]] = fields->output_unsigned;
+    if (is_mover(op.op)) result[op.outputs[0]] = result[op.inputs[0]];
+  }
+  return result;
 }
 
 }  // namespace
@@ -300,21 +332,27 @@ Expected<Interpreter> Interpreter::load(Graph graph, const LoadOptions& options)
   auto plan = TRY(Planner(state->graph, state->operands, options, state->parts).run());
   state->steps = std::move(plan.steps);
   state->memory_bytes = plan.bytes;
+  state->prepared_bytes = plan.prepared_bytes;
   state->work = plan.work;
   state->inputs = ports_of(state->graph, state->operands, state->graph.inputs);
   state->outputs = ports_of(state->graph, state->operands, state->graph.outputs);
-  const std::vector<bool> is_unsigned = unsigned_values(state->graph);
+  const std::vector<bool> is_read_unsigned = read_as_unsigned(state->graph);
+  const std::vector<bool> is_made_unsigned = made_as_unsigned(state->graph);
   for (std::size_t i = 0; i < state->inputs.size(); ++i) {
-    state->inputs[i].is_unsigned = is_unsigned[state->graph.inputs[i]];
+    state->inputs[i].is_unsigned = is_read_unsigned[state->graph.inputs[i]];
     state->input_places.push_back(plan.places[state->graph.inputs[i]]);
   }
-  for (const ValueIndex output : state->graph.outputs) state->output_places.push_back(plan.places[output]);
+  for (std::size_t i = 0; i < state->outputs.size(); ++i) {
+    state->outputs[i].is_unsigned = is_made_unsigned[state->graph.outputs[i]];
+    state->output_places.push_back(plan.places[state->graph.outputs[i]]);
+  }
   return Interpreter(std::move(state));
 }
 
 const std::vector<Port>& Interpreter::inputs() const { return state_->inputs; }
 const std::vector<Port>& Interpreter::outputs() const { return state_->outputs; }
 std::uint64_t Interpreter::memory_bytes() const { return state_->memory_bytes; }
+std::uint64_t Interpreter::prepared_bytes() const { return state_->prepared_bytes; }
 std::uint64_t Interpreter::work() const { return state_->work; }
 
 Expected<std::vector<Tensor>> Interpreter::run(std::span<const Tensor> inputs) const {

@@ -34,7 +34,10 @@ struct Port {
   Type type = Type::kUnknown;
   DType dtype = DType::kI8;  // in memory: i4 is i8, i48 is i64
   std::vector<std::int64_t> sizes;
-  bool is_unsigned = false;  // an input whose readers all take its bits as unsigned: u8 and u16 are welcome too
+  // Bits that RESCALE takes or gives as unsigned, and that are only moved else: u8 and u16 are as right.
+  bool is_unsigned = false;
+
+  bool takes(DType element) const;
 };
 
 class Interpreter {
@@ -49,7 +52,8 @@ class Interpreter {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
   std::uint64_t memory_bytes() const;  // that a run takes
-  std::uint64_t work() const;          // steps of one run, in the worst case
+  std::uint64_t prepared_bytes() const;
+  std::uint64_t work() const;  // steps of one run, in the worst case
 
   // On the caller's threads. Several runs may go on at once, each with memory of its own.
   Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs) const;

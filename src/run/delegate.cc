@@ -1,0 +1,18 @@
+// The table of backends whose delegates run here.
+#include "run/delegate.h"
+
+#include <algorithm>
+
+namespace isthmus::run {
+
+std::span<const DelegateKind> delegate_kinds() {
+  static constexpr DelegateKind kKinds[] = {{"XnnpackBackend", load_xnnpack}, {"TOSABackend", load_tosa}};
+  return kKinds;
+}
+
+const DelegateKind* find_delegate_kind(std::string_view backend) {
+  const auto found = std::ranges::find(delegate_kinds(), backend, &DelegateKind::backend);
+  return found == delegate_kinds().end() ? nullptr : &*found;
+}
+
+}  // namespace isthmus::run
