@@ -312,7 +312,8 @@ TEST(TosaKernels, WhatOverflowsWrapsAround) {
     const auto wrapped = [](std::int64_t number) { return std::int64_t{static_cast<std::int32_t>(number)}; };
     const std::int64_t product = std::int64_t{1} << 62;
     EXPECT_THAT(run(mul, {i32({2}, {least, 3}), i32({2}, {least, 5})}),
-                ElementsAre(wrapped(((product >> (shift - 1)) + 1) >> 1), wrapped(((15 >> (shift - 1)) + 1) >> 1)));
+                ElementsAre(wrapped(((product >> (shift - 1)) + 1) >> 1),
+                            wrapped(((std::int64_t{15} >> (shift - 1)) + 1) >> 1)));
   }
 }
 
