@@ -76,7 +76,7 @@ Expected<ExitCode> check(const CompileOptions& options) {
 Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
                        pthreadpool* threads, CompileSummary::File& file) {
   constexpr std::size_t kMostCompared = 8;
-  const auto samples = TRY(samples_to_compare(options.journey, journey, kMostCompared));
+  const auto samples = given_samples(TRY(few_samples(options.journey, journey, kMostCompared)));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
   const Runner program =
       TRY(program_runner(Blob(compiled.runnable(), nullptr), threads, &journey.quantized->quantized.graph));

@@ -31,13 +31,9 @@ void add_data_options(CLI::App& command, JourneyOptions& options, const std::str
 Expected<Journey> start(const JourneyOptions& options) {
   Diagnostics diagnostics;
   OpenModel opened = TRY(open_model(options.model.file, diagnostics));
-  return Journey{std::move(opened),
-                 TRY(prepare_options(options.model)),
-                 TRY(config_of(options.quant)),
-                 std::move(diagnostics),
-                 std::nullopt,
-                 std::nullopt,
-                 std::nullopt};
+  PrepareOptions wanted = TRY(prepare_options(options.model));
+  QuantConfig config = TRY(config_of(options.quant));
+  return Journey{std::move(opened), std::move(wanted), std::move(config), std::move(diagnostics), {}, {}, {}};
 }
 
 Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey) {
@@ -55,8 +51,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   const Statistics* known = journey.statistics ? &*journey.statistics : nullptr;
   std::vector<std::vector<Tensor>> samples;
   if (known != nullptr && needs_samples(journey.config)) {
-    const auto source = TRY(samples_to_compare(options, journey, kMostRefining));
-    while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
+    samples = TRY(few_samples(options, journey, kMostRefining));
   }
   journey.quantized =
       TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
@@ -68,18 +63,21 @@ CompileSummary summary_of(const JourneyOptions& options, const Journey& journey)
   return summarize(options.model.file, journey.backend(), *journey.prepared, journey.codes(), journey.diagnostics);
 }
 
-Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
-                                                      std::size_t most) {
+Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& options, const Journey& journey,
+                                                       std::size_t most) {
   Diagnostics ignored;
   DataOptions few = options.samples;
   if (few.data.ends_with(".stats")) few.data.clear();
   few.most = std::min(few.most.value_or(most), most);
-  return samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored);
+  const auto source = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
+  std::vector<std::vector<Tensor>> samples;
+  while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
+  return samples;
 }
 
 Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey) {
   constexpr std::size_t kMostSamples = 4;
-  const auto samples = TRY(samples_to_compare(options, journey, kMostSamples));
+  const auto samples = given_samples(TRY(few_samples(options, journey, kMostSamples)));
   return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
                       journey.backend(), *samples, kMostSamples);
 }

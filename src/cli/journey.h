@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -53,9 +52,9 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey);
 
-// At most so many samples to compare with. Of a .stats file nothing is left of them: there the model's examples serve.
-Expected<std::unique_ptr<Samples>> samples_to_compare(const JourneyOptions& options, const Journey& journey,
-                                                      std::size_t most);
+// At most so many samples, in memory. Of a .stats file nothing is left of them: there the model's examples serve.
+Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& options, const Journey& journey,
+                                                       std::size_t most);
 // What each value lost, on the reference kernels.
 Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey);
 
