@@ -7,6 +7,7 @@
 
 #include "backends/xnnpack/desc.h"
 #include "evaluate/layer_errors.h"
+#include "exec/integer_constants.h"
 #include "exec/interpreter.h"
 #include "partition/partition.h"
 #include "run/method.h"
@@ -16,14 +17,14 @@ namespace isthmus {
 namespace {
 
 Tensor to_codes(const Tensor& numbers, const TensorType& type) {
-  const double least = type.dtype == DType::kU8 ? 0 : -128;
+  const CodeRange range = code_range(type.dtype);
   Tensor codes(type.dtype, numbers.sizes());
   dispatch(type.dtype, [&]<class Code>(Code) {
     const auto out = codes.mutable_data<Code>();
     const auto in = numbers.data<float>();
     for (std::size_t i = 0; i < in.size(); ++i) {
       const double code = std::nearbyint(static_cast<double>(in[i] / type.quant->scale())) + type.quant->zero_point;
-      out[i] = static_cast<Code>(std::clamp(code, least, least + 255));
+      out[i] = static_cast<Code>(std::clamp<double>(code, range.min, range.max));
     }
   });
   return codes;

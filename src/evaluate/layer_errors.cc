@@ -6,6 +6,7 @@
 #include <map>
 
 #include "exec/integer.h"
+#include "exec/integer_constants.h"
 #include "exec/interpreter.h"
 
 namespace isthmus {
@@ -14,8 +15,8 @@ namespace {
 std::vector<float> rounded(std::span<const float> numbers, const Quant& quant, DType storage) {
   const float scale = quant.scale();
   const auto zero_point = static_cast<float>(quant.zero_point);
-  const float least = storage == DType::kI16 ? -32768.0F : -128.0F;
-  const float most = storage == DType::kI16 ? 32767.0F : 127.0F;
+  const auto least = static_cast<float>(code_range(storage).min);
+  const auto most = static_cast<float>(code_range(storage).max);
   std::vector<float> result;
   result.reserve(numbers.size());
   for (const float number : numbers) {

@@ -6,6 +6,7 @@
 #include "exec/evaluate.h"
 #include "exec/kernel.h"
 #include "ir/literals.h"
+#include "ir/readers.h"
 
 namespace isthmus {
 namespace {
@@ -156,13 +157,7 @@ Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::
 Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evaluate, const Graph& graph,
                                                           std::span<const Tensor> inputs, const Observer& observer) {
   const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
-  std::vector<std::size_t> readers(graph.values().size(), 0);
-  for (const Node& node : graph.nodes()) {
-    for (const ValueId input : node.inputs) ++readers[input.index];
-  }
-  for (const Output& output : graph.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
-  }
+  std::vector<std::size_t> readers = reader_counts(graph);
   std::vector<std::optional<Tensor>> values(graph.values().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].index] = inputs[i];
   for (std::size_t i = 0; i < values.size(); ++i) {

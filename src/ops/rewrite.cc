@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/untrusted_text.h"
+#include "ir/readers.h"
 #include "ir/verify.h"
 
 namespace isthmus {
@@ -16,13 +17,7 @@ constexpr std::size_t kMostRounds = 64;
 
 // One sweep over the graph; nothing where the rewrite applied nowhere.
 Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite) {
-  std::vector<std::size_t> readers(graph.values().size(), 0);
-  for (const Node& node : graph.nodes()) {
-    for (const ValueId input : node.inputs) ++readers[input.index];
-  }
-  for (const Output& output : graph.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
-  }
+  const std::vector<std::size_t> readers = reader_counts(graph);
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
   bool has_changed = false;

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <map>
-#include <set>
 
+#include "exec/integer_constants.h"
 #include "exec/tensor.h"
+#include "ir/readers.h"
 #include "ops/table.h"
 #include "quantize/groups.h"
 #include "quantize/ratios.h"
@@ -19,20 +18,6 @@
 
 namespace isthmus {
 namespace {
-
-struct Codes {
-  double min, max;
-};
-Codes codes_of(DType storage) {
-  switch (storage) {
-    case DType::kI16:
-      return {-32768, 32767};
-    case DType::kU8:
-      return {0, 255};
-    default:
-      return {-128, 127};
-  }
-}
 
 class Applier {
  public:
@@ -44,13 +29,7 @@ class Applier {
     Diagnostics ignored;
     settings_ = settings_of(graph_, config_, ignored);
     in_float_.resize(graph_.values().size());
-    readers_.resize(graph_.values().size(), 0);
-    for (const Node& node : graph_.nodes()) {
-      for (const ValueId input : node.inputs) ++readers_[input.index];
-    }
-    for (const Output& output : graph_.outputs()) {
-      if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers_[id->index];
-    }
+    readers_ = reader_counts(graph_);
     out_.exprs() = graph_.exprs();
     for (const ValueId input : graph_.inputs()) add_input(input);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
@@ -138,8 +117,8 @@ class Applier {
     if (!is_made_in_codes(graph_, plan_.precision, config_, id)) {
       QuantizeAttrs attrs;
       attrs.dtype = type.dtype;
-      attrs.min = static_cast<std::int64_t>(codes_of(type.dtype).min);
-      attrs.max = static_cast<std::int64_t>(codes_of(type.dtype).max);
+      attrs.min = code_range(type.dtype).min;
+      attrs.max = code_range(type.dtype).max;
       made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".codes", std::move(type), id);
     } else {
       made = rescaled(id, in_codes_.at({id, group_of(id)}), std::move(type));
@@ -207,14 +186,14 @@ class Applier {
     if (!constant.data) return bad_input(fmt::format("constant %{} has no data", graph_[id].name));
     const Tensor data = Tensor::from(*constant.data);
     const std::span<const float> numbers = data.data<float>();
-    const Codes codes = codes_of(storage);
+    const CodeRange codes = code_range(storage);
     const auto scale = static_cast<double>(quant.scale());
     Tensor result(storage, constant.data->sizes);
     const auto convert = [&]<class Code>(Code) {
       const auto out = result.mutable_data<Code>();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         const double code = std::nearbyint(static_cast<double>(numbers[i]) / scale) + quant.zero_point;
-        out[i] = static_cast<Code>(std::clamp(std::isnan(code) ? 0.0 : code, codes.min, codes.max));
+        out[i] = static_cast<Code>(std::clamp<double>(std::isnan(code) ? 0.0 : code, codes.min, codes.max));
       }
     };
     if (storage == DType::kI16) {
@@ -247,7 +226,7 @@ class Applier {
     const ValueId input = node.inputs[0];
     if (!is_made_in_codes(graph_, plan_.precision, config_, input) || group_of(input) != group) return false;
     const Quant& quant = plan_.groups[group].quant;
-    const Codes codes = codes_of(plan_.groups[group].storage);
+    const CodeRange codes = code_range(plan_.groups[group].storage);
     const auto code = [&](double bound) {
       return std::nearbyint(bound / static_cast<double>(quant.scale())) + quant.zero_point;
     };
@@ -296,8 +275,7 @@ class Applier {
           without_data(weights)));
       if (node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
     } else {
-      LayerOptions options{true, config_.mse_weights, std::nullopt};
-      if (config_.bias_correction != BiasCorrection::kOff) options.input_means = means_of(node);
+      const LayerOptions options = layer_options(node, true);
       const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
       const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis, 1, options);
       inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
@@ -333,8 +311,7 @@ class Applier {
       return {};
     }
     const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(bias)->data : nullptr;
-    LayerOptions options{settings_[id.index].per_channel && axis.has_value(), config_.mse_weights, std::nullopt};
-    if (config_.bias_correction != BiasCorrection::kOff) options.input_means = means_of(node);
+    const LayerOptions options = layer_options(node, settings_[id.index].per_channel && axis.has_value());
     const float input_scale = out_.type(inputs[0]).quant->scale();
     QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis.value_or(1), input_scale, options);
     const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
@@ -345,6 +322,11 @@ class Applier {
                                        {DType::kI32, shape(layer.bias), layer.bias_quant},
                                        Constant{{}, layer.bias, std::nullopt}));
     return {};
+  }
+
+  LayerOptions layer_options(const Node& node, bool per_channel) const {
+    const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
+    return {per_channel, config_.mse_weights, is_corrected ? means_of(node) : std::nullopt};
   }
 
   // By channel of the node's input, where calibration has seen them.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/union_find.h"
+#include "quantize/elements.h"
 
 namespace isthmus {
 namespace {
@@ -19,16 +20,6 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 double width(Range range) { return range.max - range.min; }
 Range hull(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
-
-std::uint64_t elements_of(const Graph& graph, ValueId id) {
-  std::uint64_t count = 1;
-  for (const Dim dim : graph.type(id).shape) {
-    const std::int64_t size = dim.is_fixed() ? dim.value() : graph.exprs().bounds(dim).min.value_or(1);
-    count *= static_cast<std::uint64_t>(std::clamp<std::int64_t>(size, 1, 1 << 20));
-    count = std::min(count, std::uint64_t{1} << 40);
-  }
-  return count;
-}
 
 struct Edge {
   Tie tie;

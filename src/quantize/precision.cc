@@ -5,7 +5,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "ir/readers.h"
 #include "ops/table.h"
+#include "quantize/elements.h"
 #include "quantize/flow.h"
 
 namespace isthmus {
@@ -16,25 +18,8 @@ bool has_weights(Op op) {
   return std::ranges::find(roles, Role::kWeight) != roles.end();
 }
 
-// Bytes of the value as floats, a symbolic size as its example or its smallest.
 std::uint64_t bytes_of(const Graph& graph, ValueId id) {
-  std::uint64_t bytes = size_of(graph.type(id).dtype);
-  for (const Dim dim : graph.type(id).shape) {
-    std::int64_t size = 1;
-    if (dim.is_fixed()) {
-      size = dim.value();
-    } else if (const auto min = graph.exprs().bounds(dim).min) {
-      size = *min;
-    }
-    bytes *= static_cast<std::uint64_t>(std::clamp<std::int64_t>(size, 1, 1 << 20));
-    bytes = std::min(bytes, std::uint64_t{1} << 40);
-  }
-  return bytes;
-}
-
-// Elements, a symbolic size as its smallest.
-double elements_of(const Graph& graph, ValueId id) {
-  return static_cast<double>(bytes_of(graph, id)) / static_cast<double>(size_of(graph.type(id).dtype));
+  return elements_of(graph, id) * size_of(graph.type(id).dtype);
 }
 
 // What a layer costs; any other node costs nothing.
@@ -45,13 +30,14 @@ struct Cost {
 Cost cost_of(const Graph& graph, const Node& node) {
   if (node.op == Op::kForeign || !has_weights(node.op)) return {};
   const TensorType& type = graph.type(node.inputs[1]);
-  const double weights = elements_of(graph, node.inputs[1]);
+  const auto weights = static_cast<double>(elements_of(graph, node.inputs[1]));
   const bool has_channels = type.rank() > 0 && type.shape[0].is_fixed() && type.shape[0].value() > 0;
   const double channels = has_channels ? static_cast<double>(type.shape[0].value()) : 1;
   // Of shorter sums, a good part of the time goes to what happens to each sum, where codes gain nothing.
   constexpr double kLongSum = 64;
   const double length = weights / channels;
-  return {elements_of(graph, node.outputs[0]) * length * std::min(1.0, length / kLongSum), weights};
+  return {static_cast<double>(elements_of(graph, node.outputs[0])) * length * std::min(1.0, length / kLongSum),
+          weights};
 }
 
 // By node: whether it is one of the first layers, which may stay in float. A layer is among them only with all layers
@@ -171,13 +157,7 @@ std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const N
 }  // namespace
 
 std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
-  std::vector<std::size_t> readers(graph.values().size(), 0);
-  for (const Node& node : graph.nodes()) {
-    for (const ValueId input : node.inputs) ++readers[input.index];
-  }
-  for (const Output& output : graph.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) ++readers[id->index];
-  }
+  const std::vector<std::size_t> readers = reader_counts(graph);
   std::vector<bool> result(graph.nodes().size(), false);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const Node& node = graph.nodes()[i];

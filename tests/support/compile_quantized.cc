@@ -19,9 +19,9 @@ Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::v
   QuantizedProgram result{TRY(prepare(graph, {&backend, {}}, diagnostics)), {}, {}};
   std::vector<std::optional<TensorView>> examples;
   for (const Tensor& input : samples.at(0)) examples.emplace_back(input.view());
-  GivenSamples given(std::move(samples));
+  const auto given = given_samples(std::move(samples));
   const xnnpack::ThreadPool threads(1);
-  const Statistics statistics = TRY(calibrate(result.prepared, given, threads, {}, diagnostics));
+  const Statistics statistics = TRY(calibrate(result.prepared, *given, threads, {}, diagnostics));
   result.model = TRY(quantize(result.prepared, backend, &statistics, config, diagnostics));
   if (with_program) {
     result.compiled = TRY(compile(result.model.quantized.graph, result.model.partitioning, backend, examples, nullptr));

@@ -13,21 +13,6 @@
 
 namespace isthmus::test {
 
-// Samples that are in memory.
-class GivenSamples : public Samples {
- public:
-  explicit GivenSamples(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
-  std::optional<std::size_t> count() const override { return samples_.size(); }
-  Expected<std::optional<std::vector<Tensor>>> next() override {
-    if (next_ == samples_.size()) return std::optional<std::vector<Tensor>>();
-    return std::optional(samples_[next_++]);
-  }
-
- private:
-  std::vector<std::vector<Tensor>> samples_;
-  std::size_t next_ = 0;
-};
-
 struct QuantizedProgram {
   Prepared prepared;
   QuantizedModel model;

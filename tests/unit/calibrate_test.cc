@@ -20,20 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Given : public Samples {
- public:
-  explicit Given(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
-  std::optional<std::size_t> count() const override { return samples_.size(); }
-  Expected<std::optional<std::vector<Tensor>>> next() override {
-    if (next_ == samples_.size()) return std::optional<std::vector<Tensor>>();
-    return std::optional(samples_[next_++]);
-  }
-
- private:
-  std::vector<std::vector<Tensor>> samples_;
-  std::size_t next_ = 0;
-};
-
 std::vector<std::vector<Tensor>> random_samples(const Graph& graph, std::size_t count) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal(0.1F, 1);
@@ -60,9 +46,9 @@ Prepared prepared(const Graph& graph) {
 Expected<Statistics> calibrated(const Prepared& model, std::vector<std::vector<Tensor>> samples,
                                 std::size_t threads = 1, const Progress& progress = {}) {
   Diagnostics diagnostics;
-  Given given(std::move(samples));
+  const auto given = given_samples(std::move(samples));
   const xnnpack::ThreadPool pool(threads);
-  return calibrate(model, given, pool, progress, diagnostics);
+  return calibrate(model, *given, pool, progress, diagnostics);
 }
 
 // Against the reference: every value that calibration has, by extremes, sums and channels.

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "support/command_line.h"
+#include "support/json_command_line.h"
 #include "support/models.h"
 
 namespace isthmus {
@@ -23,16 +23,7 @@ const std::string kReverted = kFolder + "vit_tokens_xnnpack_reverted.pte";
 const std::string kTosa = kFolder + "emg_u55tosa_v2_reverted.pte";
 const std::string kForeign = kFolder + "emg_u55_v2_fixed.pte";
 
-class CliProgram : public test::CommandLine {
- protected:
-  nlohmann::json json(const std::string& arguments) const {
-    const Finished done = isthmus(arguments + " --json");
-    EXPECT_EQ(done.code, 0) << done.err;
-    EXPECT_EQ(done.err, "");
-    return nlohmann::json::parse(done.out, nullptr, false);
-  }
-  std::string outputs() const { return " -o " + (folder_ / "outputs").string(); }
-};
+class CliProgram : public test::JsonCommandLine {};
 
 TEST_F(CliProgram, RunGivesTheRecordedBits) {
   for (const std::string threads : {"", " --threads 1", " --threads 3"}) {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "support/command_line.h"
+#include "support/json_command_line.h"
 #include "support/models.h"
 
 namespace isthmus {
@@ -20,16 +20,7 @@ const std::string kCase = "tests/models/tosa/conv2d_3x3/conv2d_3x3_1x6x7x4_i8xi8
 const std::string kGraph = kCase + "graph.tosa";
 const std::string kInput = " --input " + kCase + "input-0.npy";
 
-class CliTosa : public test::CommandLine {
- protected:
-  nlohmann::json json(const std::string& arguments) const {
-    const Finished done = isthmus(arguments + " --json");
-    EXPECT_EQ(done.code, 0) << done.err;
-    EXPECT_EQ(done.err, "");
-    return nlohmann::json::parse(done.out, nullptr, false);
-  }
-  std::string outputs() const { return " -o " + (folder_ / "outputs").string(); }
-};
+class CliTosa : public test::JsonCommandLine {};
 
 TEST_F(CliTosa, RunGivesTheRecordedBits) {
   for (const std::string threads : {"", " --threads 1", " --threads 3"}) {
