@@ -54,6 +54,22 @@ struct PinRow {
   std::string_view because;
 };
 
+// The types of a node's codes.
+struct CodeTypes {
+  CodeTypes(DType of_all) : data(of_all), result(of_all) {}  // NOLINT(google-explicit-constructor): mostly they are one
+  CodeTypes(DType of_data, DType of_result) : data(of_data), result(of_result) {}
+
+  DType data;
+  DType result;
+};
+
+// When a node reads codes of 16 bits as well as those of 8.
+enum class WideReads : std::uint8_t {
+  kNever,    // it would take longer: it multiplies them
+  kForWide,  // where its result has 16 bits too
+  kAlways,   // it computes in 32 bits whatever it reads
+};
+
 struct IntegerRules {
   Arithmetic arithmetic = Arithmetic::kTosa;
   // Nodes without an integer form run in float in the same delegate; else they stay on the host.
@@ -63,8 +79,10 @@ struct IntegerRules {
   std::span<const RatioLimit> ratios;
   std::span<const PinRow> pins;
   bool has_rescale = false;  // so that a "must" may be met by a rescale on one edge
-  // Why the node, still in float, has no form whose data are codes of this type; nothing where it has one.
-  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, DType storage) = nullptr;
+  // Why the node, still in float, has no form with codes of these types; nothing where it has one.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, CodeTypes codes) = nullptr;
+  // Null where the device has codes of one width.
+  WideReads (*wide_reads)(const Node& node) = nullptr;
   // Whether the node has a form that takes and makes floats, with weights in codes: the device gives each row of its
   // input parameters of its own. Null where it has none at all.
   bool (*quantizes_rows)(const Graph& graph, const Node& node) = nullptr;

@@ -15,19 +15,39 @@
 namespace isthmus {
 namespace {
 
-// out = calculate(a, b), codes as they are.
-template <class Calculate>
-Expected<Tensor> map_code_pairs(const IntegerContext& context, Calculate calculate) {
+// The same codes in 16 bits.
+Tensor in_16_bits(const Tensor& codes) {
+  if (codes.dtype() == DType::kI16) return codes;
+  Tensor result(DType::kI16, codes.sizes());
+  std::ranges::copy(codes.data<std::int8_t>(), result.mutable_data<std::int16_t>().begin());
+  return result;
+}
+
+// What `map` makes of a pair of codes as they are, of one width: where they have two, the wider.
+template <class Out, class Map>
+Expected<Tensor> map_widened(const IntegerContext& context, Map map) {
   Tensor result = context.plain.result();
-  TRY(with_codes(context.input(0).dtype(), [&]<class In>(In) {
-    return with_codes(context.plain.dtype, [&]<class Out>(Out) {
-      return map_pairs<In, Out>(context.plain, result, [&](In a, In b) {
-        return static_cast<Out>(calculate(std::int32_t{a}, std::int32_t{b}));
-      });
-    });
+  KernelContext plain = context.plain;
+  std::vector<Tensor> alike;
+  if (context.input(0).dtype() != context.input(1).dtype()) {
+    alike = {in_16_bits(context.input(0)), in_16_bits(context.input(1))};
+    plain.inputs = alike;
+  }
+  TRY(with_codes(plain.inputs[0].dtype(), [&]<class In>(In) {
+    return map_pairs<In, Out>(plain, result,
+                              [&](In a, In b) { return static_cast<Out>(map(std::int32_t{a}, std::int32_t{b})); });
   }));
   return result;
 }
+
+// out = calculate(a, b), codes as they are.
+template <class Calculate>
+Expected<Tensor> map_code_pairs(const IntegerContext& context, Calculate calculate) {
+  return with_codes(context.plain.dtype, [&]<class Out>(Out) { return map_widened<Out>(context, calculate); });
+}
+
+DType wider_input(const IntegerSite& site) { return wider(site.type(0).dtype, site.type(1).dtype); }
+DType wider_input(const IntegerContext& context) { return wider(context.type(0).dtype, context.type(1).dtype); }
 
 // XNNPACK: both ratios in units of 2^-shift, so that the larger has 21 bits; one shift, halves up.
 struct FixedSum {
@@ -61,7 +81,7 @@ template <class Operator>
 Expected<Tensor> common_scale_codes(const IntegerContext& context) {
   const Quant& a = context.quant(0);
   const Quant& b = context.quant(1);
-  const CommonScale common = *common_scale(a.scale(), b.scale(), context.input(0).dtype());
+  const CommonScale common = *common_scale(a.scale(), b.scale(), wider_input(context));
   const Factor factor{1, common.unit / static_cast<double>(context.quant().scale())};
   const auto requantizer =
       *Requantizer::make(context.arithmetic, factor, 32, context.plain.dtype, context.quant().zero_point);
@@ -95,26 +115,21 @@ template <class Compare>
 Expected<Tensor> compare_codes(const IntegerContext& context) {
   const Quant& a = context.quant(0);
   const Quant& b = context.quant(1);
-  const CommonScale common = *common_scale(a.scale(), b.scale(), context.input(0).dtype());
-  Tensor result = context.plain.result();
-  TRY(with_codes(context.input(0).dtype(), [&]<class In>(In) {
-    return map_pairs<In, std::uint8_t>(context.plain, result, [&](In x, In y) {
-      const std::int64_t left = common.a.apply(std::int32_t{x} - a.zero_point);
-      const std::int64_t right = common.b.apply(std::int32_t{y} - b.zero_point);
-      return static_cast<std::uint8_t>(Compare()(left, right) ? 1 : 0);
-    });
-  }));
-  return result;
+  const CommonScale common = *common_scale(a.scale(), b.scale(), wider_input(context));
+  return map_widened<std::uint8_t>(context, [&](std::int32_t x, std::int32_t y) {
+    const std::int64_t left = common.a.apply(x - a.zero_point);
+    const std::int64_t right = common.b.apply(y - b.zero_point);
+    return Compare()(left, right) ? 1 : 0;
+  });
 }
 
 std::optional<std::string> refuse_pair(const IntegerSite& site) {
-  if (site.type(0).dtype != site.type(1).dtype) return "codes of two widths";
-  if (common_scale(site.quant(0).scale(), site.quant(1).scale(), site.type(0).dtype)) return std::nullopt;
+  if (common_scale(site.quant(0).scale(), site.quant(1).scale(), wider_input(site))) return std::nullopt;
   return "scales too far apart";
 }
 std::optional<std::string> refuse_common_scale(const IntegerSite& site) {
   if (auto reason = refuse_pair(site)) return reason;
-  const CommonScale common = *common_scale(site.quant(0).scale(), site.quant(1).scale(), site.type(0).dtype);
+  const CommonScale common = *common_scale(site.quant(0).scale(), site.quant(1).scale(), wider_input(site));
   const double factor = common.unit / static_cast<double>(site.quant().scale());
   if (multiplier_of(factor, ScaleBits::k31)) return std::nullopt;
   return fmt::format("sums would be multiplied by {}", factor);
@@ -143,7 +158,6 @@ Expected<Tensor> multiply_codes(const IntegerContext& context) {
 }
 
 std::optional<std::string> refuse_product(const IntegerSite& site) {
-  if (site.type(0).dtype != site.type(1).dtype) return "codes of two widths";
   const Factor factor = product_factor(site.quant(0).scale(), site.quant(1).scale(), site.quant().scale());
   const bool is_legal = site.arithmetic == Arithmetic::kXnnpack
                             ? factor.rounded >= 0x1p-16f && factor.rounded < 0x1p8f
@@ -173,7 +187,6 @@ Expected<Tensor> divide_codes(const IntegerContext& context) {
   });
 }
 std::optional<std::string> refuse_quotient(const IntegerSite& site) {
-  if (site.type(0).dtype != site.type(1).dtype) return "codes of two widths";
   if (quotient_constants(site.type(0), site.type(1), site.type())) return std::nullopt;
   return "scales too far apart";
 }

@@ -22,6 +22,8 @@ struct CodeRange {
 };
 // Of i8, u8 and i16.
 CodeRange code_range(DType dtype);
+// Of two types of codes the one with more bits.
+inline DType wider(DType a, DType b) { return size_of(a) < size_of(b) ? b : a; }
 
 // A real factor as RESCALE takes it: value -> (value * multiplier + 2^(shift - 1)) >> shift.
 struct Multiplier {
@@ -42,7 +44,8 @@ enum class ScaleBits : std::uint8_t { k31 = 31, k15 = 15 };
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
 // Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
-// done with both. The unit is 2 * the larger scale / 2^20, of 16 bits / 2^12.
+// done with both. The unit is 2 * the larger scale / 2^20, or / 2^12 where one
+// of them has 16 bits.
 struct CommonScale {
   Multiplier a;
   Multiplier b;

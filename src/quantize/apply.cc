@@ -212,7 +212,8 @@ class Applier {
     const bool is_tied = must_share(backend_.integers, node.op);
     if (graph_.constant(value) != nullptr) {
       if (is_tied) return constant_codes(value, plan_.groups[result_group].quant, plan_.groups[result_group].storage);
-      return constant_codes(value, plan_.constants.at({id, i}), settings_[id.index].storage);
+      const ConstantCodes& codes = plan_.constants.at({id, i});
+      return constant_codes(value, codes.quant, codes.storage);
     }
     if (graph_.type(value).dtype != DType::kF32) return as_float(value);
     return as_codes(value, is_tied ? result_group : group_of(value));

@@ -183,6 +183,7 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
     {"equalize", read_truth<&QuantConfig::equalize, QuantConfig>},
     {"front", read_front},
+    {"wide", read_truth<&QuantConfig::wide, QuantConfig>},
     {"promote", read_promote},
 };
 constexpr Key<QuantRule> kRuleKeys[] = {
@@ -276,6 +277,7 @@ bool is_match(const QuantRule& rule, const Graph& graph, const Node& node) {
 void follow(const QuantRule& rule, NodeSettings& settings) {
   settings.in_float = rule.in_float.value_or(settings.in_float);
   settings.storage = rule.storage.value_or(settings.storage);
+  settings.is_storage_given = settings.is_storage_given || rule.storage.has_value();
   settings.range.estimator = rule.estimator.value_or(settings.range.estimator);
   settings.per_channel = rule.per_channel.value_or(settings.per_channel);
   if (rule.range) settings.fixed_range = rule.range;
@@ -311,7 +313,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
 }
 
 std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& config, Diagnostics& diagnostics) {
-  const NodeSettings defaults{false, config.storage, config.range, std::nullopt, config.per_channel};
+  const NodeSettings defaults{false, config.storage, false, config.range, std::nullopt, config.per_channel};
   std::vector<NodeSettings> settings(graph.nodes().size(), defaults);
   for (const QuantRule& rule : config.rules) {
     bool has_matched = false;
@@ -326,7 +328,6 @@ std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& con
   }
   for (std::size_t i = 0; i < settings.size(); ++i) {
     settings[i].in_float = settings[i].in_float || graph.nodes()[i].in_float;
-    settings[i].range.levels = 1 << (8 * size_of(settings[i].storage));
   }
   return settings;
 }

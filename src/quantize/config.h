@@ -12,7 +12,9 @@
 //   bias_correction = "analytic"  # or "off", "sequential"
 //   weights = "mse"               # scales of weights by least squares; "minmax": by the largest number
 //   equalize = true               # channels of one range, by factors that weights take and give back
-//   front = 0.075                 # share of the model's products that its first layers may compute in float
+//   front = 0.075                 # share of the model's products that its first layers may compute in float, or of 16
+//                                 # bits where the target has no float
+//   wide = true                   # 16 bits for what only sums of 32 bits read, where the target has both
 //   promote = 0                   # so many of the worst nodes are computed in float
 //
 //   [[rule]]                      # for the nodes that all of its globs match; as many rules as you like
@@ -75,8 +77,9 @@ struct QuantConfig {
   bool mse_weights = true;  // scales of weights by least squares, else by the largest number
   bool equalize = true;     // channels of one range, by factors that weights take and give back
   // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
-  // and their weights next to nothing, they stay in float where the target has it.
+  // and their weights next to nothing, they stay in float where the target has it, or read 16 bits.
   double front = 0.075;
+  bool wide = true;              // codes of 16 bits where they cost next to nothing
   std::size_t promote = 0;       // so many of the worst nodes are computed in float
   std::vector<QuantRule> rules;  // the last that matches wins, for each setting
   std::string file;              // of the rules, for messages
@@ -92,6 +95,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
 struct NodeSettings {
   bool in_float = false;
   DType storage = DType::kI8;
+  bool is_storage_given = false;  // by a rule
   RangeOptions range;
   std::optional<Range> fixed_range;
   bool per_channel = true;

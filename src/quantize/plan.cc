@@ -9,11 +9,13 @@
 #include <set>
 #include <tuple>
 
+#include "exec/integer_constants.h"
 #include "ir/literals.h"
 #include "ops/table.h"
 #include "quantize/groups.h"
 #include "quantize/precision.h"
 #include "quantize/ratios.h"
+#include "quantize/widths.h"
 
 namespace isthmus {
 namespace {
@@ -23,15 +25,6 @@ constexpr double kLeastScale = 0x1p-60;
 
 // A join that leaves one of its inputs with so many bits less than it could have is worth a warning.
 constexpr double kJoinWarningBits = 3;
-
-std::vector<DType> storage_of_values(const Graph& graph, const std::vector<NodeSettings>& settings,
-                                     const QuantConfig& config) {
-  std::vector<DType> storage(graph.values().size(), config.storage);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    for (const ValueId output : graph.nodes()[n].outputs) storage[output.index] = settings[n].storage;
-  }
-  return storage;
-}
 
 // Whether the node's result holds numbers that none of its inputs has.
 bool adds_numbers(const Node& node) {
@@ -75,17 +68,33 @@ std::vector<ValueId> counting_members(const Graph& graph, const Group& group, co
   return result;
 }
 
+// Of constant data that a node reads: as wide as what it reads besides, or, where that costs nothing, as its result.
+DType constant_storage(const Graph& graph, const IntegerRules& rules, const Node& node,
+                       const std::vector<DType>& storage) {
+  std::optional<DType> widest;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
+    const DType type = storage[node.inputs[i].index];
+    widest = widest ? wider(*widest, type) : type;
+  }
+  const DType result = storage[node.outputs[0].index];
+  const bool follows_result = rules.wide_reads != nullptr && rules.wide_reads(node) != WideReads::kNever;
+  if (!widest) return result;
+  return follows_result ? wider(*widest, result) : *widest;
+}
+
 // Constant data get parameters of their own wherever their reader does not tie them to its result.
-Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend,
-                                const std::vector<NodeSettings>& settings, Ranges& ranges, QuantPlan& plan) {
+Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
+                                Ranges& ranges, QuantPlan& plan) {
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (plan.precision[n] != Precision::kCodes || must_share(backend.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
-      plan.constants[{NodeId{n}, i}] =
-          plan.has_ranges ? parameters_of(TRY(ranges.own(input)), settings[n].storage) : Quant{{1.0F}, 0, -1};
+      const DType type = constant_storage(graph, backend.integers, node, storage);
+      const Quant quant = plan.has_ranges ? parameters_of(TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
+      plan.constants[{NodeId{n}, i}] = {type, quant};
     }
   }
   return {};
@@ -145,10 +154,10 @@ Quant parameters_of(Range range, DType storage) {
 Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics) {
   const std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
-  Ranges ranges(graph, statistics, settings);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
   Precisions precisions = choose_precisions(graph, backend, settings, config);
-  const std::vector<DType> storage = storage_of_values(graph, settings, config);
+  const std::vector<DType> storage = choose_widths(graph, backend, precisions.of_node, settings, config);
+  Ranges ranges(graph, statistics, settings, storage);
   const Pins pins;
   Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));
 
@@ -169,7 +178,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     group.quant = parameters_of(group.range, group.storage);
     count_losses(group);
   }
-  TRY(choose_constants(graph, backend, settings, ranges, plan));
+  TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
     TRY(keep_ratios(graph, backend, plan));
     warn_of_joins(graph, plan, ranges, diagnostics);

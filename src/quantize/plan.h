@@ -75,6 +75,12 @@ struct Group {
   Quant quant;
 };
 
+// Of constant data.
+struct ConstantCodes {
+  DType storage = DType::kI8;
+  Quant quant;
+};
+
 struct QuantPlan {
   std::vector<Precision> precision;                    // by node
   std::vector<PrecisionCause> causes;                  // by node: of its precision
@@ -82,7 +88,7 @@ struct QuantPlan {
   std::vector<std::optional<std::uint32_t>> group_of;  // by value: of `groups`; nothing for what is not quantized
   std::vector<Group> groups;                           // by their first member
   std::vector<Cut> cuts;                               // by tie
-  std::map<Tie, Quant> constants;                      // of constant data that no tie gives parameters to, by reader
+  std::map<Tie, ConstantCodes> constants;              // of constant data that no tie gives parameters to, by reader
   bool has_ranges = false;                             // false: nothing was known of the numbers
 
   const Group* group(ValueId id) const { return group_of[id.index] ? &groups[*group_of[id.index]] : nullptr; }

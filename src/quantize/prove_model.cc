@@ -95,7 +95,13 @@ class Comparison {
     if (!is_codes(graph_, node.outputs[0])) return {};
     if (before.in_float) return broken(place(graph_, node), "stays in float", described(graph_, node.outputs[0]));
     if (rules_.refusal == nullptr) return {};
-    const auto reason = rules_.refusal(model_, before, graph_.type(node.outputs[0]).dtype);
+    const DType result = graph_.type(node.outputs[0]).dtype;
+    CodeTypes codes(result);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const DType data = graph_.type(node.inputs[i]).dtype;
+      if (is_data_input(node.op, i) && (i == 0 || size_of(data) > size_of(codes.data))) codes.data = data;
+    }
+    const auto reason = rules_.refusal(model_, before, codes);
     if (!reason) return {};
     return broken(place(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
   }

@@ -20,21 +20,18 @@ int levels_of(DType storage) { return storage == DType::kI16 ? 65535 : 256; }
 
 }  // namespace
 
-Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings)
-    : graph_(graph), statistics_(statistics), settings_(settings), own_(graph.values().size()) {}
+Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings,
+               const std::vector<DType>& storage)
+    : graph_(graph), statistics_(statistics), settings_(settings), storage_(storage), own_(graph.values().size()) {}
 
 RangeOptions Ranges::options_of(ValueId id) const {
   const Value& value = graph_[id];
-  if (value.kind != ValueKind::kResult) {
-    RangeOptions options;
-    if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
-    return options;
-  }
-  const NodeSettings& settings = settings_[value.index];
-  RangeOptions options = settings.range;
-  options.levels = levels_of(settings.storage);
+  RangeOptions options;
+  if (value.kind == ValueKind::kResult) options = settings_[value.index].range;
+  if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
+  options.levels = levels_of(storage_[id.index]);
   // With so many levels clipping never pays, and the search would only cost time.
-  if (settings.storage == DType::kI16 && options.estimator == Estimator::kMse) options.estimator = Estimator::kMinMax;
+  if (options.levels > 256 && options.estimator == Estimator::kMse) options.estimator = Estimator::kMinMax;
   return options;
 }
 

@@ -16,7 +16,8 @@ namespace isthmus {
 class Ranges {
  public:
   // Without statistics nothing is known of any value.
-  Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings);
+  Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings,
+         const std::vector<DType>& storage);
 
   bool is_known() const { return statistics_ != nullptr; }
   // Contains 0; [0, 0] where nothing is known or only zeros were seen. A value of which calibration says nothing is an
@@ -36,6 +37,7 @@ class Ranges {
   const Graph& graph_;
   const Statistics* statistics_;
   const std::vector<NodeSettings>& settings_;
+  const std::vector<DType>& storage_;  // by value
   std::map<ValueId, ValueStatistics> of_constants_;
   std::vector<std::optional<Range>> own_;
 };

@@ -89,7 +89,7 @@ class Sweep {
     const Node& node = graph_[edge.node];
     const ValueId value = node.inputs[edge.input];
     if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) {
-      return {nullptr, &found->second, graph_[value].name};
+      return {nullptr, &found->second.quant, graph_[value].name};
     }
     // A tied constant has the parameters of the result.
     const ValueId holder = graph_.constant(value) != nullptr ? node.outputs[0] : value;

@@ -133,10 +133,10 @@ std::string decisions(const Graph& graph, const QuantPlan& plan, std::string (*n
     lines.insert(fmt::format("cut {} -> {}: {} {} bits {} bytes", named(node.inputs[cut.tie.input]),
                              named(node.outputs[0]), static_cast<int>(cut.cause), cut.bits, cut.bytes));
   }
-  for (const auto& [tie, quant] : plan.constants) {
+  for (const auto& [tie, codes] : plan.constants) {
     const Node& node = graph[tie.node];
     lines.insert(fmt::format("constant {} -> {}: {}", named(node.inputs[tie.input]), named(node.outputs[0]),
-                             quant_text(quant, DType::kI8)));
+                             quant_text(codes.quant, codes.storage)));
   }
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     lines.insert(fmt::format("node {}: {}", named(graph.nodes()[n].outputs[0]), static_cast<int>(plan.precision[n])));

@@ -47,6 +47,11 @@ bool takes_bounds(const Node& node) {
   return row != nullptr && row->has_bounds;
 }
 
+WideReads wide_reads(const Node& node) {
+  const FormRow* row = find_form(node.op);
+  return row == nullptr ? WideReads::kNever : row->wide_reads;
+}
+
 template <Device kDevice>
 std::vector<Op> ops_on() {
   std::vector<Op> ops;
@@ -85,7 +90,8 @@ BackendDesc desc_of(std::string_view name, std::string_view what) {
               .pins = {},
               .has_rescale = true,
               .refusal = [](const Graph& graph, const Node& node,
-                            DType storage) { return refusal_in_codes(graph, node, storage, kDevice); },
+                            CodeTypes codes) { return refusal_in_codes(graph, node, codes, kDevice); },
+              .wide_reads = wide_reads,
               .takes_bounds = takes_bounds,
           },
       .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
@@ -121,8 +127,8 @@ std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage, Device device) {
-  const Forms found = forms(graph, node, storage, device);
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
+  const Forms found = forms(graph, node, codes, device);
   if (!found) return found.error();
   for (const TosaForm& form : *found) {
     if (auto reason = refusal(form, device)) return reason;
@@ -136,8 +142,7 @@ std::optional<Reason> refusal(const Graph& graph, const Node& node, Device devic
   }
   if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kBorder, {}};
   if (auto reason = value_refusal(graph, node)) return reason;
-  const DType result = graph.type(node.outputs[0]).dtype;
-  return refusal_in_codes(graph, node, result == DType::kI16 ? DType::kI16 : DType::kI8, device);
+  return refusal_in_codes(graph, node, DType::kI8, device);
 }
 
 std::span<const BackendDesc> descs() {

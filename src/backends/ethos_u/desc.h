@@ -13,7 +13,7 @@ namespace isthmus::ethos_u {
 std::span<const BackendDesc> descs();
 
 // Why a float node has no form on the device whose data are codes of this type; nothing where it has one.
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage, Device device);
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device);
 // Why a node of a quantized graph cannot run on the device; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device);
 

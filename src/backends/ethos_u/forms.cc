@@ -84,14 +84,14 @@ const FormRow* find_form(Op op) {
   return kRows[static_cast<std::size_t>(op)];
 }
 
-Forms forms(const Graph& graph, const Node& node, DType storage, Device device) {
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
   const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
   if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
     return refused({ReasonCode::kForeignOp, foreign->target});
   }
   const FormRow* row = find_form(node.op);
   if (row == nullptr) return refused({ReasonCode::kNoForm, std::string(name_of(node.op))});
-  const NodeForm form{graph, node, storage, device};
+  const NodeForm form{graph, node, codes, device};
   if (auto reason = node_refusal(form, *row)) return refused(*std::move(reason));
   TosaBuilder builder(device, TosaBuilder::Constants::kLeftOut);
   const OrderDemand demand = row->order(graph, node);
@@ -166,7 +166,7 @@ std::string numbers_text(const Ints& numbers) { return fmt::format("[{}]", fmt::
 
 TensorType NodeForm::type(ValueId id) const {
   TensorType type = graph.type(id);
-  if (type.dtype == DType::kF32) type.dtype = storage;
+  if (type.dtype == DType::kF32) type.dtype = id == node.outputs[0] ? codes.result : codes.data;
   if (!type.quant && type.dtype != DType::kBool) type.quant = Quant{{1}, 0, -1};
   return type;
 }

@@ -9,6 +9,7 @@
 
 #include "backends/ethos_u/builder.h"
 #include "backends/ethos_u/device.h"
+#include "backends/integers.h"
 #include "backends/layout.h"
 #include "base/expected.h"
 #include "base/reason.h"
@@ -16,11 +17,11 @@
 
 namespace isthmus::ethos_u {
 
-// A node and what is known of it: still in float, with its data as codes of `storage`, or quantized.
+// A node and what is known of it: quantized, or still in float, with codes of these types in their place.
 struct NodeForm {
   const Graph& graph;
   const Node& node;
-  DType storage;
+  CodeTypes codes;
   Device device;
 
   // Types as the device has them; those of floats have a scale of one until they are quantized.
@@ -64,6 +65,7 @@ struct FormRow {
   std::optional<Reason> (*refusal)(const NodeForm& form);
   Expected<Operand> (*lower)(NodeLowering& lowering);
   bool has_bounds = false;  // ends in a RESCALE, which a CLAMP may follow
+  WideReads wide_reads = WideReads::kNever;
 };
 
 // Null where the op has no form in TOSA.
@@ -91,7 +93,7 @@ TosaForm form_of(const tosa::Graph& graph, const tosa::Operator& op);
 // The operators that the node becomes, whatever the device makes of them; or why it has no form at all. Pure and cheap:
 // planner, partition and legalize all ask it.
 using Forms = tl::expected<std::vector<TosaForm>, Reason>;
-Forms forms(const Graph& graph, const Node& node, DType storage, Device device);
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device);
 
 // The element type in TOSA; unknown where it has none.
 tosa::Type tosa_type(DType dtype);

@@ -14,9 +14,11 @@ std::optional<Reason> refuse_ranks(const NodeForm& form) {
   return std::nullopt;
 }
 std::optional<Reason> refuse_compare(const NodeForm& form) {
-  const DType a = form.type(0).dtype;
-  const bool is_code = a == DType::kI8 || a == DType::kI16;
-  if (!is_code || a != form.type(1).dtype) return Reason{ReasonCode::kCodeType, "what is compared are no codes"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const DType type = form.type(i).dtype;
+    if (type == DType::kI8 || type == DType::kI16) continue;
+    return Reason{ReasonCode::kCodeType, "what is compared are no codes"};
+  }
   return refuse_ranks(form);
 }
 std::optional<Reason> refuse_logical(const NodeForm& form) {
@@ -29,7 +31,7 @@ template <tosa::Op kOp, bool kIsSwapped = false, bool kIsNegated = false>
 Expected<Operand> compare(NodeLowering& lowering) {
   const TensorType a = lowering.type(0);
   const TensorType b = lowering.type(1);
-  const auto common = common_scale(a.quant->scale(), b.quant->scale(), a.dtype);
+  const auto common = common_scale(a.quant->scale(), b.quant->scale(), wider(a.dtype, b.dtype));
   if (!common) return bad_input("scales too far apart");
   Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
   Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});

@@ -18,17 +18,13 @@ std::optional<Reason> refuse_ranks(const NodeForm& form) {
   if (form.sizes(0).size() == form.sizes(1).size()) return std::nullopt;
   return Reason{ReasonCode::kRank, "operands of two ranks"};
 }
-std::optional<Reason> refuse_pair(const NodeForm& form) {
-  if (form.type(0).dtype != form.type(1).dtype) return Reason{ReasonCode::kCodeType, "codes of two widths"};
-  return refuse_ranks(form);
-}
 
 // Both in one scale of 32 bits.
 template <tosa::Op kOp>
 Expected<Operand> in_common_scale(NodeLowering& lowering) {
   const TensorType a = lowering.type(0);
   const TensorType b = lowering.type(1);
-  const auto common = common_scale(a.quant->scale(), b.quant->scale(), a.dtype);
+  const auto common = common_scale(a.quant->scale(), b.quant->scale(), wider(a.dtype, b.dtype));
   if (!common) return bad_input("scales too far apart");
   const Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
   const Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});
@@ -121,20 +117,20 @@ Expected<Operand> rescale(NodeLowering& lowering) {
 
 template <tosa::Op kOp>
 constexpr FormRow pair_row(Op op) {
-  return {op, kOp, same_order, refuse_pair, in_common_scale<kOp>, true};
+  return {op, kOp, same_order, refuse_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
 }
-constexpr FormRow table_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table}; }
+constexpr FormRow table_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide}; }
 
 constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kAdd>(Op::kAdd),
     pair_row<tosa::Op::kSub>(Op::kSub),
     pair_row<tosa::Op::kMinimum>(Op::kMinimum),
     pair_row<tosa::Op::kMaximum>(Op::kMaximum),
-    {Op::kMul, tosa::Op::kMul, same_order, refuse_pair, mul, true},
-    {Op::kDiv, tosa::Op::kTable, same_order, refuse_pair, div, true},
+    {Op::kMul, tosa::Op::kMul, same_order, refuse_ranks, mul, true, WideReads::kForWide},
+    {Op::kDiv, tosa::Op::kTable, same_order, refuse_ranks, div, true, WideReads::kForWide},
     {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
     {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
-    {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first},
+    {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},
     table_row(Op::kNeg),
     table_row(Op::kAbs),
     table_row(Op::kSign),

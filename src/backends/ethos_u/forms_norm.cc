@@ -106,7 +106,7 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
 }
 
 constexpr FormRow kNormForms[] = {
-    {Op::kLayerNorm, tosa::Op::kTable, layer_norm_order, refuse_layer_norm, layer_norm, true},
+    {Op::kLayerNorm, tosa::Op::kTable, layer_norm_order, refuse_layer_norm, layer_norm, true, WideReads::kAlways},
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ std::optional<Reason> refuse_conv_transpose2d(const NodeForm& form) {
 std::optional<Reason> refuse_matmul(const NodeForm& form) {
   const Ints a = form.sizes(0);
   const Ints b = form.sizes(1);
+  if (form.type(0).dtype != form.type(1).dtype) return Reason{ReasonCode::kCodeType, "codes of two widths"};
   if (a.size() == 3 && b.size() == 3 && a[0] == b[0]) return std::nullopt;
   return Reason{ReasonCode::kRank, fmt::format("a product of {} and {}, not of two batches of matrices",
                                                numbers_text(a), numbers_text(b))};

@@ -52,8 +52,8 @@ constexpr FormRow extreme_row(Op op) {
 }
 
 constexpr FormRow kReductionForms[] = {
-    {Op::kSum, tosa::Op::kReduceSum, same_order, refuse_sum, sum, true},
-    {Op::kMean, tosa::Op::kReduceSum, same_order, refuse_sum, mean, true},
+    {Op::kSum, tosa::Op::kReduceSum, same_order, refuse_sum, sum, true, WideReads::kAlways},
+    {Op::kMean, tosa::Op::kReduceSum, same_order, refuse_sum, mean, true, WideReads::kAlways},
     extreme_row<tosa::Op::kReduceMax>(Op::kAmax),
     extreme_row<tosa::Op::kReduceMin>(Op::kAmin),
     extreme_row<tosa::Op::kReduceAny>(Op::kAny),

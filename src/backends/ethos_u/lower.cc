@@ -88,8 +88,7 @@ class SegmentLowering {
   Expected<void> lower_node(std::size_t position, const OrderDemand& demand) {
     const Node& node = graph_[segment_.nodes[position]];
     const ValueId result = node.outputs[0];
-    const DType storage = graph_.type(result).dtype == DType::kI16 ? DType::kI16 : DType::kI8;
-    NodeLowering lowering{{graph_, node, storage, device_}, builder_, {}, {}, layout_.orders[result.index]};
+    NodeLowering lowering{{graph_, node, DType::kI8, device_}, builder_, {}, {}, layout_.orders[result.index]};
     const std::size_t first = builder_.graph().operators.size();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_ordered = i < demand.ordered_inputs;

@@ -56,10 +56,12 @@ std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage) {
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes) {
   if (auto reason = refusal(graph, node)) return reason;
   const std::string name(name_of(node.op));
-  if (storage != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(storage))};
+  for (const DType type : {codes.data, codes.result}) {
+    if (type != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(type))};
+  }
   const FormRow& form = *find_form(node.op);
   if (form.codes != CodesForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
   return form.codes_refusal == nullptr ? std::nullopt : form.codes_refusal(graph, node);

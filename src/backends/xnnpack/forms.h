@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/integers.h"
 #include "backends/layout.h"
 #include "base/reason.h"
 #include "ir/graph.h"
@@ -49,7 +50,7 @@ std::vector<Op> ops_with_forms();
 // Why the delegate cannot hold the value; nothing where it can.
 std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
 // Why a float node could not run in the delegate on codes; nothing where it could.
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, DType storage);
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes);
 bool takes_bounds(const Node& node);
 // Whether rows of floats can be quantized as they come, for weights in codes.
 bool has_row_form(const Graph& graph, const Node& node);
