@@ -230,7 +230,7 @@ class Solver {
     } else if (pins_differ) {
       cuts_.push_back({index, CutCause::kPins, 0, "its two sides are given different parameters"});
     } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
-               bits_lost(both) >= in_.config.cut_bits) {
+               bits_lost(both) >= bits_to_lose(in_.config, both.storage)) {
       refuse_for_precision(index, both);
     } else {
       states_[groups_.join(a, b)] = both;
@@ -262,7 +262,7 @@ class Solver {
       const Need rescaled = least(rescales[a].besides(b), rescales[b].besides(a));
       State whole = both;
       whole.narrowest = least(both.narrowest, rescaled);
-      if (bits_lost(whole) >= in_.config.cut_bits) {
+      if (bits_lost(whole) >= bits_to_lose(in_.config, whole.storage)) {
         refuse_for_precision(cut.edge, whole);
         continue;
       }

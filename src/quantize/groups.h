@@ -19,6 +19,11 @@ struct Pin {
 };
 using Pins = std::map<ValueId, Pin>;
 
+// What a reader may lose by sharing before a rescale is put in. Codes of 16 bits have 8 to spare.
+inline double bits_to_lose(const QuantConfig& config, DType storage) {
+  return config.cut_bits + (storage == DType::kI16 ? 8 : 0);
+}
+
 struct GroupingInput {
   const Graph& graph;
   const BackendDesc& backend;

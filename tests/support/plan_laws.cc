@@ -171,7 +171,7 @@ std::string removable_cut(const Graph& graph, const QuantPlan& plan, const Backe
     const std::vector<Member>& others = plan.group(node.outputs[0])->members;
     both.insert(both.end(), others.begin(), others.end());
     const auto [bits, value] = sharing.worst(both);
-    if (bits >= config.cut_bits) continue;
+    if (bits >= bits_to_lose(config, plan.group(node.outputs[0])->storage)) continue;
     return fmt::format("{} -> {}: without it readers of {} lose {} bits; it says {}",
                        graph[node.inputs[cut.tie.input]].name, graph[node.outputs[0]].name, graph[value].name, bits,
                        cut.because);
@@ -187,7 +187,8 @@ std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const Backend
     // What a constant brings to a join cannot be cut off.
     if (std::ranges::any_of(group.members, is_constant)) continue;
     const auto [bits, value] = sharing.worst(group.members);
-    if (bits >= config.cut_bits) return fmt::format("readers of {} lose {} bits", graph[value].name, bits);
+    if (bits >= bits_to_lose(config, group.storage))
+      return fmt::format("readers of {} lose {} bits", graph[value].name, bits);
   }
   return {};
 }

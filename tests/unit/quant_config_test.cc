@@ -185,7 +185,7 @@ per_channel = true
 
   const NodeSettings& stem = settings[0];
   EXPECT_EQ(stem.storage, DType::kI16);
-  EXPECT_EQ(stem.range.levels, 65536);
+  EXPECT_TRUE(stem.is_storage_given);
   EXPECT_EQ(stem.range.estimator, Estimator::kMinMax);
   EXPECT_FALSE(stem.in_float);
   EXPECT_FALSE(stem.per_channel);
@@ -193,7 +193,7 @@ per_channel = true
 
   const NodeSettings& act = settings[1];
   EXPECT_EQ(act.storage, DType::kI8);
-  EXPECT_EQ(act.range.levels, 256);
+  EXPECT_FALSE(act.is_storage_given);
   EXPECT_EQ(act.range.estimator, Estimator::kMse);
   EXPECT_TRUE(act.per_channel);
 

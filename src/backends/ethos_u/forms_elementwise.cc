@@ -119,7 +119,9 @@ template <tosa::Op kOp>
 constexpr FormRow pair_row(Op op) {
   return {op, kOp, same_order, refuse_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
 }
-constexpr FormRow table_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide}; }
+constexpr FormRow table_row(Op op) {
+  return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide};
+}
 
 constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kAdd>(Op::kAdd),

@@ -1,0 +1,139 @@
+// Which values have codes of 16 bits, each rule on the smallest graph that shows it.
+#include "quantize/widths.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "quantize/plan.h"
+#include "quantize/precision.h"
+#include "support/quantized_graphs.h"
+
+namespace isthmus {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::set<std::string> wide_values(std::string_view text, std::string_view target, QuantConfig config = {}) {
+  const Graph graph = test::graph_of(text);
+  const BackendDesc& backend = *find_backend(target);
+  Diagnostics diagnostics;
+  const auto settings = settings_of(graph, config, diagnostics);
+  const Precisions precisions = choose_precisions(graph, backend, settings, config);
+  const auto widths = choose_widths(graph, backend, precisions.of_node, settings, config);
+  std::set<std::string> result;
+  for (std::uint32_t i = 0; i < widths.size(); ++i) {
+    const bool is_wide = widths[i] == DType::kI16 && graph.values()[i].kind != ValueKind::kConstant;
+    if (is_wide) result.insert(graph.values()[i].name);
+  }
+  return result;
+}
+QuantConfig without_front() {
+  QuantConfig config;
+  config.front = 0;
+  return config;
+}
+
+// Two steps of a residual stream: products write into it, a norm and sums read it.
+constexpr std::string_view kStream = R"(graph
+  const %w : f32[8,8] #0123456789abcdef
+  const %g : f32[8] #0123456789abcdef
+  input %x : f32[4,8]
+  %in = linear(%x, %w) : f32[4,8]
+  %n1 = layer_norm(%in, %g, %g) axes=1 : f32[4,8]
+  %a1 = linear(%n1, %w) : f32[4,8]
+  %s1 = add(%in, %a1) : f32[4,8]
+  %n2 = layer_norm(%s1, %g, %g) axes=1 : f32[4,8]
+  %a2 = linear(%n2, %w) : f32[4,8]
+  %s2 = add(%s1, %a2) : f32[4,8]
+  %n3 = layer_norm(%s2, %g, %g) axes=1 : f32[4,8]
+  %y = linear(%n3, %w) : f32[4,8]
+  return %y
+)";
+
+TEST(Widths, AStreamThatOnlySumsAndNormsReadIsWide) {
+  for (const std::string_view target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+    EXPECT_THAT(wide_values(kStream, target, without_front()), UnorderedElementsAre("in", "a1", "s1", "a2", "s2", "y"))
+        << target;
+  }
+}
+
+TEST(Widths, ABorderOfCodesHasEightBits) {
+  QuantConfig config = without_front();
+  config.outputs = BorderType::kInt8;
+  EXPECT_THAT(wide_values(kStream, "tosa-int", config), UnorderedElementsAre("in", "a1", "s1", "a2", "s2"));
+}
+
+TEST(Widths, OnlyOnRequestAndOnlyWhereThereAreBoth) {
+  QuantConfig config = without_front();
+  config.wide = false;
+  EXPECT_THAT(wide_values(kStream, "tosa-int", config), IsEmpty());
+  EXPECT_THAT(wide_values(kStream, "xnnpack"), IsEmpty());
+}
+
+TEST(Widths, ARuleHasTheLastWord) {
+  auto config = read_config("front = 0.0\n[[rule]]\nnode = \"s1\"\nprecision = \"int8\"\n", "quant.toml");
+  ASSERT_TRUE(config) << config.error().text();
+  // What only s1 reads gains nothing by being wider than it.
+  EXPECT_THAT(wide_values(kStream, "tosa-int", *config), UnorderedElementsAre("a2", "s2", "y"));
+}
+
+// Whoever multiplies what is read, however many movers are between, and whatever else reads it.
+TEST(Widths, WhatALayerReadsHasEightBits) {
+  constexpr std::string_view kText = R"(graph
+  const %w : f32[4,4,1,1] #0123456789abcdef
+  input %x : f32[1,4,6,6]
+  %a = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %b = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %s = add(%a, %b) : f32[1,4,6,6]
+  %r = clamp(%s) min=0.0 : f32[1,4,6,6]
+  %p = permute(%r) axes=[0,1,3,2] : f32[1,4,6,6]
+  %c = conv2d(%p, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %m = mean(%c) axes=[2,3] keepdim=true : f32[1,4,1,1]
+  %t = sum(%r) axes=[2,3] keepdim=true : f32[1,4,1,1]
+  return %m, %t
+)";
+  EXPECT_THAT(wide_values(kText, "tosa-int", without_front()), UnorderedElementsAre("c", "m", "t"));
+}
+
+TEST(Widths, WhatIsJoinedHasOneWidth) {
+  constexpr std::string_view kText = R"(graph
+  const %w : f32[4,4,1,1] #0123456789abcdef
+  input %x : f32[1,4,6,6]
+  %a = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %b = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %j = cat(%a, %b) axis=2 : f32[1,4,12,6]
+  {}
+  return %y
+)";
+  const std::string read_by_mean = fmt::format(kText, "%y = mean(%j) axes=[2,3] keepdim=true : f32[1,4,1,1]");
+  const std::string read_by_layer =
+      fmt::format(kText, "%y = conv2d(%j, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,12,6]");
+  EXPECT_THAT(wide_values(read_by_mean, "tosa-int", without_front()), UnorderedElementsAre("a", "b", "j", "y"));
+  EXPECT_THAT(wide_values(read_by_layer, "tosa-int", without_front()), UnorderedElementsAre("y"));
+}
+
+// The first layer is next to nothing of all, and reads 16 bits of the image.
+TEST(Widths, TheFirstLayersReadSixteenBits) {
+  constexpr std::string_view kText = R"(graph
+  const %w1 : f32[1,1,3,3] #0123456789abcdef
+  const %w2 : f32[64,1,3,3] #0123456789abcdef
+  const %w3 : f32[64,64,3,3] #0123456789abcdef
+  input %x : f32[1,1,8,8]
+  %a = conv2d(%x, %w1) stride=[1,1] dilation=[1,1] padding=[1,1,1,1] : f32[1,1,8,8]
+  %b = conv2d(%a, %w2) stride=[1,1] dilation=[1,1] padding=[1,1,1,1] : f32[1,64,8,8]
+  %c = conv2d(%b, %w3) stride=[1,1] dilation=[1,1] padding=[1,1,1,1] : f32[1,64,8,8]
+  return %c
+)";
+  QuantConfig config;
+  config.front = 0.001;
+  EXPECT_THAT(wide_values(kText, "tosa-int", config), UnorderedElementsAre("x", "c"));
+  config.inputs = BorderType::kInt8;
+  EXPECT_THAT(wide_values(kText, "tosa-int", config), UnorderedElementsAre("c"));
+}
+
+}  // namespace
+}  // namespace isthmus
