@@ -21,7 +21,10 @@ struct Partitioning {
   std::vector<std::variant<std::size_t, NodeId>> schedule;
 };
 
-// For each node the end of its line in the text form: "  |xnnpack0", "  |host dtype".
+// "xnnpack:0"
+std::string segment_name(std::string_view target, std::size_t segment);
+
+// For each node the end of its line in the text form: "  |xnnpack:0", "  |host dtype".
 std::vector<std::string> notes_of(const Partitioning& partitioning, std::string_view target);
 
 }  // namespace isthmus

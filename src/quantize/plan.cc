@@ -158,6 +158,11 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
   Precisions precisions = choose_precisions(graph, backend, settings, config);
   const std::vector<DType> storage = choose_widths(graph, backend, precisions.of_node, settings, config);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (precisions.causes[n] != PrecisionCause::kOnlyIntegers) continue;
+    const bool is_widened = storage[graph.nodes()[n].outputs[0].index] != settings[n].storage;
+    if (is_widened) precisions.causes[n] = PrecisionCause::kWide;
+  }
   Ranges ranges(graph, statistics, settings, storage);
   const Pins pins;
   Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));

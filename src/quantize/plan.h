@@ -34,6 +34,7 @@ enum class PrecisionCause : std::uint8_t {
   kLayer,         // it has weights, and the device computes it with codes
   kFused,         // a clamp that is part of the node before it
   kOnlyIntegers,  // the device has no floats
+  kWide,          // nor that, and its result has 16 bits: nobody multiplies its codes
   kFewestBytes,   // so the fewest bytes change their precision around it
 };
 

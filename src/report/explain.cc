@@ -14,7 +14,7 @@ namespace {
 
 std::string delegate_name(const Outcome& outcome, NodeId of_graph) {
   const auto* segment = std::get_if<std::size_t>(&outcome.places.place[of_graph.index]);
-  return segment == nullptr ? "host" : fmt::format("{}{}", outcome.backend.name, *segment);
+  return segment == nullptr ? "host" : segment_name(outcome.backend.name, *segment);
 }
 
 // Of a clamp of which nothing is left: the node that it became a part of.

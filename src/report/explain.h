@@ -52,7 +52,7 @@ struct Explanation {
   std::string node, op, type;
   std::string origin, call, module;
   std::string precision;     // "int8", "int16", "rows", "float", or the element type of what was never real
-  std::string place;         // "xnnpack0", "host"; "input", "constant"
+  std::string place;         // "xnnpack:0", "host"; "input", "constant"
   std::string because;       // of the precision
   std::size_t siblings = 0;  // nodes that come from the same call of the model
   std::vector<std::string> readers;

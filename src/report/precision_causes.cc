@@ -20,6 +20,9 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
     {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
+    {PrecisionCause::kWide, "wide",
+     "only sums of 32 bits and the first layers read it, so 16 bits cost next to nothing",
+     "`wide = false` in quant.toml leaves it 8"},
     {PrecisionCause::kFewestBytes, "fewest-bytes", "that way the fewest bytes are converted around it", ""},
 };
 

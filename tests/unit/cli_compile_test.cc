@@ -92,7 +92,7 @@ TEST_F(Cli, WrongUsageOfCompile) {
 TEST_F(Cli, TheGraphShowsWhereNodesRun) {
   const Finished done = isthmus("check " + kModel + kTarget + " --to partition");
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_NE(done.out.find("|xnnpack0"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("|xnnpack:0"), std::string::npos) << done.out;
 }
 
 TEST_F(Cli, TargetsAreListed) {

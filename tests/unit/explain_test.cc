@@ -138,7 +138,7 @@ TEST(Explain, InFloatBecauseOfANeighbour) {
   const Outcome outcome = outcome_of(xnnpack::desc(), model.prepared, &model.quantized);
   const HostCauses host(outcome);
   const Explanation tanh = explain(outcome, host, *outcome.model.find("b"), {});
-  EXPECT_EQ(tanh.place, "xnnpack0");
+  EXPECT_EQ(tanh.place, "xnnpack:0");
   EXPECT_EQ(tanh.precision, "float");
   ASSERT_EQ(tanh.causes.size(), 2U);
   EXPECT_EQ(tanh.causes[0].code, "fewest-bytes");
@@ -156,7 +156,7 @@ TEST_F(Cli, ExplainNamesEveryBranchOfAConcat) {
   }
   EXPECT_EQ(json["op"], "cat");
   EXPECT_EQ(json["precision"], "int8");
-  EXPECT_EQ(json["place"], "xnnpack0");
+  EXPECT_EQ(json["place"], "xnnpack:0");
   EXPECT_EQ(json["group"]["scale"], nullptr);
   std::size_t branches = 0;
   for (const Json& member : json["group"]["members"]) {
