@@ -31,8 +31,8 @@ TEST_P(NpuModels, LoseLessThanOthersInNoMoreBytes) {
     const std::filesystem::path folder = folder_ / target;
     const std::string file = folder_ / "model.pte";
     const test::Finished compiled =
-        isthmus(fmt::format("compile {} --target {} --calibrate {} --json -o {} --emit-tosa {}", model, target, samples,
-                            file, folder.string()));
+        isthmus(fmt::format("compile {} --target {} --calibrate {} --threads 1 --json -o {} --emit-tosa {}", model,
+                            target, samples, file, folder.string()));
     ASSERT_EQ(compiled.code, 0) << compiled.err;
     const Json made = Json::parse(compiled.out);
     EXPECT_EQ(made["delegates"], 1) << compiled.out;
@@ -41,7 +41,7 @@ TEST_P(NpuModels, LoseLessThanOthersInNoMoreBytes) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) bytes += entry.file_size();
     EXPECT_LE(bytes, GetParam().bytes) << target;
     const test::Finished evaluated =
-        isthmus(fmt::format("eval {} --reference {} --data {} --json", file, model, samples));
+        isthmus(fmt::format("eval {} --reference {} --data {} --threads 1 --json", file, model, samples));
     ASSERT_EQ(evaluated.code, 0) << evaluated.err;
     const Json noise = Json::parse(evaluated.out)["sqnr_db"];
     ASSERT_EQ(noise.size(), GetParam().db.size());

@@ -117,7 +117,7 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const Operands& operands, const LoadOptions& options, std::size_t parts)
-      : graph_(graph), operands_(operands), options_(options), resources_{options.most_bytes, parts} {}
+      : graph_(graph), operands_(operands), options_(options), parts_(parts), resources_{options.most_bytes, parts} {}
 
   struct Plan {
     std::vector<Step> steps;
@@ -181,6 +181,9 @@ class Planner {
     std::uint64_t work = static_cast<std::uint64_t>(site.output.count);
     for (const Operand& input : site.inputs) work += static_cast<std::uint64_t>(input.count);
     if (rule.work != nullptr) work = std::max(work, rule.work(site));
+    // Waking another thread takes about as long as so many steps.
+    constexpr std::uint64_t kLeastSteps = 1 << 16;
+    resources_.parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(work / kLeastSteps, 1, parts_));
     plan_.work = add_sizes(plan_.work, work).value_or(~std::uint64_t{0});
     if (plan_.work <= options_.most_work) return {};
     return fail(ErrorKind::kUnsupported, fmt::format("a run takes more than {} steps", options_.most_work));
@@ -217,6 +220,7 @@ class Planner {
   const Graph& graph_;
   const Operands& operands_;
   const LoadOptions& options_;
+  std::size_t parts_;  // of any one operator at most
   Resources resources_;
   Plan plan_;
   std::vector<ValueIndex> owner_;                       // the value whose memory a value shares
