@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <ctime>
 #include <map>
 #include <random>
 #include <string>
@@ -20,6 +21,7 @@ enum class Pattern : std::uint8_t {
   kJoins,  // one chain of joins through all of the graph: without cuts, one group
   kSkips,  // the same, and sums with what was five blocks before
   kMixed,  // the same, and float nodes with movers between them and the layers
+  kFar,    // layers and float nodes far apart, sums with anything before them: much that may be either
 };
 
 // Blocks on f32[1,8,4,4].
@@ -33,7 +35,14 @@ class Chain {
     for (std::size_t i = 0; i < 64; ++i) weights.mutable_data<float>()[i] = static_cast<float>(i % 13) / 13 - 0.4F;
     weights_ = emitter_.constant(weights.view());
     std::vector<ValueId> blocks(5, graph_.add_input("x", {DType::kF32, {1, 8, 4, 4}}));
-    while (graph_.nodes().size() < nodes) blocks.push_back(block(blocks.back(), blocks[blocks.size() - 5]));
+    std::mt19937 random(3);
+    while (graph_.nodes().size() < nodes) {
+      if (pattern_ == Pattern::kFar) {
+        blocks.push_back(far_block(blocks.back(), blocks[random() % blocks.size()], random() % 64));
+      } else {
+        blocks.push_back(block(blocks.back(), blocks[blocks.size() - 5]));
+      }
+    }
     graph_.add_output({blocks.back(), OutputKind::kResult, {}});
     return std::move(graph_);
   }
@@ -55,6 +64,19 @@ class Chain {
     }
     if (pattern_ != Pattern::kJoins) result = emit(Op::kAdd, NoAttrs{}, {result, skip});
     return result;
+  }
+
+  ValueId far_block(ValueId value, ValueId skip, std::size_t kind) {
+    if (kind == 0) value = emit(Op::kConv2d, ConvAttrs{{1, 1}, {0, 0, 0, 0}, {1, 1}, 1}, {value, weights_});
+    if (kind == 1) value = emit(Op::kSoftmax, AxisAttrs{3}, {value});
+    if (kind % 2 == 0) value = emit(Op::kPermute, AxesAttrs{{0, 1, 3, 2}}, {value});
+    // Values of several sizes: every eighth in the middle of the others'.
+    if (kind % 4 == 3) {
+      const ValueId part =
+          emit(Op::kSlice, SliceAttrs{1, Dim(0), Dim(1 + static_cast<std::int64_t>(kind / 8)), 1}, {value});
+      value = emit(Op::kAdd, NoAttrs{}, {value, emit(Op::kSlice, SliceAttrs{1, Dim(0), Dim(1), 1}, {part})});
+    }
+    return emit(Op::kAdd, NoAttrs{}, {value, skip});
   }
 
   Pattern pattern_;
@@ -90,10 +112,13 @@ void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_
   const BackendDesc& backend = *find_backend("xnnpack");
   const QuantConfig config;
   std::size_t cuts = 0;
+  double planning = 0;
   for (auto _ : state) {
     Diagnostics diagnostics;
+    const std::clock_t start = std::clock();
     const auto planned = plan(graph, backend, &statistics, config, diagnostics);
     if (!planned) return state.SkipWithError(planned.error().message.c_str());
+    planning += 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const auto applied = apply(graph, *planned, backend, &statistics, config);
     if (!applied) return state.SkipWithError(applied.error().message.c_str());
     const auto proven = prove(*applied, backend, graph, config);
@@ -101,6 +126,7 @@ void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_
     cuts = planned->cuts.size();
   }
   const auto count = static_cast<double>(graph.nodes().size());
+  state.counters["plan_ms"] = benchmark::Counter(planning, benchmark::Counter::kAvgIterations);
   state.counters["cuts"] = static_cast<double>(cuts);
   state.counters["us_per_node"] =
       benchmark::Counter(count * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -112,7 +138,7 @@ void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_
 int main(int argc, char** argv) {
   using namespace isthmus;
   const std::map<std::string, Pattern> patterns{
-      {"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}};
+      {"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}, {"far", Pattern::kFar}};
   for (const auto& [name, pattern] : patterns) {
     for (const std::size_t nodes : {10'000, 30'000, 100'000}) {
       benchmark::RegisterBenchmark((name + "/" + std::to_string(nodes)).c_str(), [pattern = pattern,

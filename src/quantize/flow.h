@@ -7,36 +7,34 @@
 
 namespace isthmus {
 
-// Places joined by pipes with capacities; Dinic's algorithm. Places 0 and 1 are the source and the sink.
+// Places joined by pipes with capacities. Places 0 and 1 are the source and the sink.
 class FlowNetwork {
  public:
   static constexpr std::size_t kSource = 0;
   static constexpr std::size_t kSink = 1;
   static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
 
-  explicit FlowNetwork(std::size_t places) : pipes_of_(places) {}
+  explicit FlowNetwork(std::size_t places) : places_(places) {}
 
-  std::size_t add_place() {
-    pipes_of_.emplace_back();
-    return pipes_of_.size() - 1;
-  }
-  void add_pipe(std::size_t from, std::size_t to, std::uint64_t capacity);
+  std::size_t add_place() { return places_++; }
+  // What may flow from one place to the other, and what may flow back.
+  void add_pipe(std::size_t from, std::size_t to, std::uint64_t forth, std::uint64_t back = 0);
 
-  // Whether each place is on the source's side of a cheapest cut; of all such cuts the one with the smallest side.
-  std::vector<bool> source_side();
+  // Whether each place is on the source's side of a cheapest cut. Of all such cuts one that has as many as possible of
+  // the wanted places on that side, and apart from them and what must be with them as few as possible. A place that
+  // pipes without a limit join to both ends is on the source's.
+  std::vector<bool> source_side(const std::vector<std::size_t>& wanted) const;
 
  private:
+  enum class Side : std::uint8_t { kOpen, kSource, kSink };
   struct Pipe {
-    std::size_t to;
-    std::uint64_t room;
+    std::uint32_t from, to;
+    std::uint64_t forth, back;
   };
-  bool measure_distances();
-  std::uint64_t push();
+  std::vector<Side> settled() const;
 
-  std::vector<Pipe> pipes_;  // each followed by its reverse
-  std::vector<std::vector<std::size_t>> pipes_of_;
-  std::vector<std::uint32_t> distance_;
-  std::vector<std::size_t> next_;
+  std::size_t places_;
+  std::vector<Pipe> pipes_;
 };
 
 }  // namespace isthmus

@@ -100,8 +100,8 @@ class Solver {
   struct Refused {
     std::size_t edge;
     CutCause cause;
-    double bits;
-    std::string because;
+    Need need{};       // of whom precision is about
+    double whole = 0;  // the width of the range of both groups together
   };
 
   bool is_made_in_float(ValueId id) const { return !is_made_in_codes(graph_, in_.precision, in_.config, id); }
@@ -211,10 +211,27 @@ class Solver {
 
   static double bits_lost(const State& state) { return std::log2(width(state.range) / state.narrowest.width); }
   void refuse_for_precision(std::size_t edge, const State& both) {
-    const double bits = bits_lost(both);
-    cuts_.push_back({edge, CutCause::kPrecision, bits,
-                     fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
-                                 graph_[both.narrowest.value].name, both.narrowest.width, bits, width(both.range))});
+    cuts_.push_back({edge, CutCause::kPrecision, both.narrowest, width(both.range)});
+  }
+
+  Cut cut_of(const Refused& refused) const {
+    const Edge& edge = edges_[refused.edge];
+    Cut cut{edge.tie, refused.cause, 0, edge.bytes, {}};
+    switch (refused.cause) {
+      case CutCause::kStorage:
+        cut.because = "its two sides have codes of different width";
+        break;
+      case CutCause::kPins:
+        cut.because = "its two sides are given different parameters";
+        break;
+      case CutCause::kPrecision:
+      case CutCause::kRatio:
+        cut.bits = std::log2(refused.whole / refused.need.width);
+        cut.because = fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
+                                  graph_[refused.need.value].name, refused.need.width, cut.bits, refused.whole);
+        break;
+    }
+    return cut;
   }
 
   void join(std::size_t index) {
@@ -226,9 +243,9 @@ class Solver {
     const bool pins_differ =
         states_[a].pin != nullptr && states_[b].pin != nullptr && !(*states_[a].pin == *states_[b].pin);
     if (states_[a].storage != states_[b].storage) {
-      cuts_.push_back({index, CutCause::kStorage, 0, "its two sides have codes of different width"});
+      cuts_.push_back({index, CutCause::kStorage});
     } else if (pins_differ) {
-      cuts_.push_back({index, CutCause::kPins, 0, "its two sides are given different parameters"});
+      cuts_.push_back({index, CutCause::kPins});
     } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
                bits_lost(both) >= bits_to_lose(in_.config, both.storage)) {
       refuse_for_precision(index, both);
@@ -278,24 +295,22 @@ class Solver {
   Expected<Grouping> result() {
     Grouping grouping;
     grouping.group_of.resize(graph_.values().size());
-    std::map<std::uint32_t, std::uint32_t> group_of_root;
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
       if (!in_codes_[i]) continue;
-      const auto [found, is_new] =
-          group_of_root.try_emplace(groups_.find(i), static_cast<std::uint32_t>(grouping.groups.size()));
-      if (is_new) {
+      const std::uint32_t root = groups_.find(i);
+      if (root == i) {
+        grouping.group_of[i] = static_cast<std::uint32_t>(grouping.groups.size());
         grouping.groups.emplace_back();
         grouping.groups.back().storage = in_.storage[i];
       }
-      grouping.group_of[i] = found->second;
+      grouping.group_of[i] = grouping.group_of[root];
       const Range own = counts(ValueId{i}) ? TRY(ranges_.own(ValueId{i})) : Range{};
-      grouping.groups[found->second].members.push_back({ValueId{i}, own, 0});
+      grouping.groups[*grouping.group_of[i]].members.push_back({ValueId{i}, own, 0});
     }
     std::vector<bool> is_cut(edges_.size(), false);
     for (const Refused& refused : cuts_) {
-      const Edge& edge = edges_[refused.edge];
       is_cut[refused.edge] = true;
-      grouping.cuts.push_back({edge.tie, refused.cause, refused.bits, edge.bytes, refused.because});
+      grouping.cuts.push_back(cut_of(refused));
     }
     for (std::size_t i = 0; i < edges_.size(); ++i) {
       if (!is_cut[i]) grouping.groups[*grouping.group_of[edges_[i].result.index]].ties.push_back(edges_[i].tie);

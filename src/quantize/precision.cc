@@ -31,12 +31,9 @@ class PrecisionNetwork {
     }
   }
   void tie(std::size_t a, std::size_t b) {
-    network_.add_pipe(place(a), place(b), FlowNetwork::kUnlimited);
-    network_.add_pipe(place(b), place(a), FlowNetwork::kUnlimited);
+    network_.add_pipe(place(a), place(b), FlowNetwork::kUnlimited, FlowNetwork::kUnlimited);
   }
-  void prefer_codes(std::size_t node) {
-    network_.add_pipe(FlowNetwork::kSource, place(node), bytes_of(graph_, graph_.nodes()[node].outputs[0]));
-  }
+  void prefer_codes(std::size_t node) { preferred_.push_back(place(node)); }
 
   std::vector<bool> solve() {
     std::vector<std::vector<std::size_t>> readers(graph_.values().size());
@@ -52,16 +49,14 @@ class PrecisionNetwork {
       if (readers[i].empty() || value.kind == ValueKind::kConstant || value.type.dtype != DType::kF32) continue;
       std::size_t maker = config_.inputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
       if (value.kind == ValueKind::kResult) maker = place(value.index);
-      add_value(maker, readers[i], kWeight * bytes_of(graph_, ValueId{i}));
+      add_value(maker, readers[i], bytes_of(graph_, ValueId{i}));
     }
-    return network_.source_side();
+    return network_.source_side(preferred_);
   }
 
  private:
-  // Conversions weigh more than anything that only breaks ties.
-  static constexpr std::uint64_t kWeight = 1024;
-
   void add_value(std::size_t maker, const std::vector<std::size_t>& readers, std::uint64_t cost) {
+    if (readers.size() == 1) return network_.add_pipe(maker, readers[0], cost, cost);
     const std::size_t dequantized = network_.add_place();
     const std::size_t quantized = network_.add_place();
     network_.add_pipe(maker, dequantized, cost);
@@ -75,6 +70,7 @@ class PrecisionNetwork {
   const Graph& graph_;
   const QuantConfig& config_;
   FlowNetwork network_;
+  std::vector<std::size_t> preferred_;  // in codes where that converts no more bytes
 };
 
 // Why a node cannot compute with codes, or shall not; nothing where it may.
