@@ -9,6 +9,7 @@
 
 #include "exec/integer.h"
 #include "exec/interpreter.h"
+#include "ir/readers.h"
 #include "ops/table.h"
 
 namespace isthmus {
@@ -71,12 +72,13 @@ class Corrector {
       : model_(model), quantized_(quantized), arithmetic_(backend.integers.arithmetic), samples_(samples) {}
 
   Expected<void> run() {
+    find_clamps();
     TRY(measure_model());
     TRY(start());
     for (std::size_t n = 0; n < graph().nodes().size(); ++n) {
       const Node node = graph().nodes()[n];
       std::vector<Tensor> results = TRY(computed(node));
-      if (is_layer(graph(), node) && correct(node, results)) results = TRY(computed(node));
+      if (is_layer(graph(), node) && TRY(correct(node, results))) results = TRY(computed(node));
       for (std::size_t s = 0; s < samples_.size(); ++s) {
         values_[s][node.outputs[0].index] = std::move(results[s]);
         for (const ValueId input : node.inputs) {
@@ -90,11 +92,25 @@ class Corrector {
  private:
   Graph& graph() { return quantized_.graph; }
 
+  // Where nothing but a clamp reads a result, codes beyond it may be saturated: what counts is behind the clamp.
+  void find_clamps() {
+    const std::vector<std::size_t> readers = reader_counts(graph());
+    for (std::uint32_t n = 0; n < graph().nodes().size(); ++n) {
+      const Node& node = graph().nodes()[n];
+      const bool is_alone = std::holds_alternative<ClampAttrs>(node.attrs) && readers[node.inputs[0].index] == 1;
+      if (is_alone) clamps_[node.inputs[0]] = NodeId{n};
+    }
+  }
+  ValueId seen_of(const Node& layer) {
+    const auto clamp = clamps_.find(layer.outputs[0]);
+    return clamp == clamps_.end() ? layer.outputs[0] : graph()[clamp->second].outputs[0];
+  }
+
   Expected<void> measure_model() {
     std::map<ValueId, ChannelAxis> wanted;
     for (const Node& node : graph().nodes()) {
       if (!is_layer(graph(), node)) continue;
-      if (const auto& source = quantized_.source[node.outputs[0].index]) wanted[*source] = def(node.op).channels;
+      if (const auto& source = quantized_.source[seen_of(node).index]) wanted[*source] = def(node.op).channels;
     }
     for (const std::vector<Tensor>& sample : samples_) {
       TRY(interpret(model_, sample, [&](ValueId id, const Tensor& tensor) {
@@ -132,13 +148,20 @@ class Corrector {
   }
 
   // False where there is nothing to correct.
-  bool correct(const Node& node, const std::vector<Tensor>& results) {
-    const ValueId output = node.outputs[0];
-    const auto& source = quantized_.source[output.index];
+  Expected<bool> correct(const Node& node, const std::vector<Tensor>& results) {
+    const ValueId seen = seen_of(node);
+    const auto& source = quantized_.source[seen.index];
     const auto wanted = source ? model_means_.find(*source) : model_means_.end();
     if (wanted == model_means_.end()) return false;
     ChannelMeans found;
-    for (const Tensor& result : results) found.add(result, graph().type(output).quant, def(node.op).channels);
+    for (std::size_t s = 0; s < results.size(); ++s) {
+      Tensor result = results[s];
+      if (seen != node.outputs[0]) {
+        const Node& clamp = graph()[clamps_.at(node.outputs[0])];
+        result = TRY(evaluate_integer_node(graph(), clamp, {&result, 1}, symbols_[s], arithmetic_));
+      }
+      found.add(result, graph().type(seen).quant, def(node.op).channels);
+    }
     std::vector<double> by;
     for (std::size_t c = 0; c < found.sums.size(); ++c) by.push_back(wanted->second.mean(c) - found.mean(c));
     const ValueId bias = node.inputs[kBias];
@@ -155,6 +178,7 @@ class Corrector {
   Quantized& quantized_;
   Arithmetic arithmetic_;
   std::span<const std::vector<Tensor>> samples_;
+  std::map<ValueId, NodeId> clamps_;  // by the one value that they read, if nobody else does
   std::map<ValueId, ChannelMeans> model_means_;
   std::vector<std::size_t> last_reader_;
   std::vector<SymbolValues> symbols_;

@@ -1,0 +1,71 @@
+// Biases that are moved until the quantized model's means are those of the model.
+#include "quantize/correct_biases.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "exec/integer.h"
+#include "exec/interpreter.h"
+#include "support/codes.h"
+#include "support/quantized_graphs.h"
+#include "support/random_quant_model.h"
+
+namespace isthmus {
+namespace {
+
+double mean(const std::optional<Tensor>& tensor) {
+  const auto numbers = tensor->data<float>();
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+}
+
+// Most of what the layer makes lies far below the clamp behind it, where codes saturate; a mean of that would move the
+// bias far away.
+TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
+  const Graph graph = test::graph_of(R"(graph
+  const %w : f32[2,2,1,1] = [0.51,-0.233,0.127,0.301]
+  const %b : f32[2] = [-3.0,-0.1]
+  input %x : f32[1,2,16,16]
+  %y = conv2d(%x, %w, %b) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,16,16]
+  %r = clamp(%y) min=0.0 : f32[1,2,16,16]
+  return %r
+)");
+  test::Chance chance(7);
+  std::vector<std::vector<Tensor>> samples(4);
+  for (auto& sample : samples) {
+    Tensor image(DType::kF32, {1, 2, 16, 16});
+    for (float& number : image.mutable_data<float>()) number = static_cast<float>(chance.real(-4, 8));
+    sample = {image};
+  }
+  for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
+    for (const DType storage : find_backend(target)->integers.storage) {
+      const BackendDesc& backend = *find_backend(target);
+      QuantConfig config;
+      config.storage = storage;
+      config.front = 0;
+      config.bias_correction = BiasCorrection::kOff;
+      const Statistics statistics = test::observed(graph, samples);
+      Diagnostics diagnostics;
+      const auto made = plan(graph, backend, &statistics, config, diagnostics);
+      ASSERT_TRUE(made) << made.error().text();
+      auto quantized = apply(graph, *made, backend, &statistics, config);
+      ASSERT_TRUE(quantized) << quantized.error().text();
+      const auto distance = [&] {
+        double result = 0;
+        for (const auto& sample : samples) {
+          const auto found = interpret_integers(quantized->graph, sample, backend.integers.arithmetic);
+          result += mean((*found)[0]) - mean((*interpret(graph, sample))[0]);
+        }
+        return std::abs(result);
+      };
+      const double before = distance();
+      const auto corrected = correct_biases(graph, *quantized, backend, samples);
+      ASSERT_TRUE(corrected) << corrected.error().text();
+      EXPECT_LE(distance(), before + 1e-3) << target << " " << name_of(storage);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isthmus
