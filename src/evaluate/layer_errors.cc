@@ -8,6 +8,7 @@
 #include "exec/integer.h"
 #include "exec/integer_constants.h"
 #include "exec/interpreter.h"
+#include "quantize/precision.h"
 
 namespace isthmus {
 namespace {
@@ -54,6 +55,11 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
     const auto& source = quantized.source[i];
     if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr)
       made_as.try_emplace(*source, ValueId{i});
+  }
+  // What stands before a fused clamp is never seen; its codes may be saturated.
+  const std::vector<bool> is_fused = fused_clamps(model, backend);
+  for (std::size_t n = 0; n < model.nodes().size(); ++n) {
+    if (is_fused[n] && plan.precision[n] == Precision::kCodes) made_as.erase(model.nodes()[n].inputs[0]);
   }
   for (std::size_t done = 0; done < most; ++done) {
     const auto sample = TRY(samples.next());
