@@ -16,6 +16,7 @@
 #include "partition/partition.h"
 #include "quantize/correct_biases.h"
 #include "quantize/equalize.h"
+#include "quantize/pins.h"
 #include "quantize/prove.h"
 #include "run/method.h"
 
@@ -82,25 +83,59 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
   return result;
 }
 
+Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend) {
+  if (!pinned_flow(prepared.graph).has_pins) return {};
+  prepared.graph = TRY(with_conversions(prepared.graph));
+  prepared.partitioning = partition(prepared.graph, backend);
+  return {};
+}
+
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
                                const Progress& progress, Diagnostics& diagnostics) {
   const Partitioning on_xnnpack = partition(prepared.graph, xnnpack::desc());
   return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }
 
+namespace {
+
+// Pins that the device cannot hold beside each other give way, and the model says so from then on.
+Expected<QuantPlan> plan_with_pins(Graph& model, const BackendDesc& backend, const Statistics* statistics,
+                                   const QuantConfig& config, Diagnostics& diagnostics) {
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    Diagnostics said = diagnostics;
+    QuantPlan found = TRY(plan(model, backend, statistics, config, said));
+    if (found.moved_pins.empty()) {
+      diagnostics = std::move(said);
+      return found;
+    }
+    for (const auto& [value, pin] : found.moved_pins) {
+      const double before = std::get<FakeQuantizeAttrs>(model.producer(value)->attrs).scale;
+      diagnostics.warn("illegal-ratio", model[value].name,
+                       fmt::format("{} cannot bridge the scales that the archive gives around %{}: its own is widened "
+                                   "from {:.6g} to {:.6g}; give its neighbours ranges that are closer to each other",
+                                   backend.name, model[value].name, before, static_cast<double>(pin.quant.scale())));
+    }
+    model = with_pins(model, found.moved_pins);
+  }
+  return bad_input("the parameters that the archive gives found no ratios that the device has");
+}
+
+}  // namespace
+
 Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
                                   const QuantConfig& config, Diagnostics& diagnostics) {
   QuantizedModel result;
   Clock clock(result.times);
-  result.model = prepared.graph;
+  result.model = TRY(settle_pins(prepared.graph, backend, diagnostics));
   Equalized equalized;
   if (config.equalize && statistics != nullptr) {
-    equalized = TRY(clock.stage("equalize", equalize(prepared.graph, *statistics)));
+    equalized = TRY(clock.stage("equalize", equalize(result.model, *statistics)));
     result.model = std::move(equalized.graph);
     statistics = &equalized.statistics;
   }
+  result.plan = TRY(clock.stage("plan", plan_with_pins(result.model, backend, statistics, config, diagnostics)));
   const Graph& graph = result.model;
-  result.plan = TRY(clock.stage("plan", plan(graph, backend, statistics, config, diagnostics)));
   result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, backend, statistics, config)));
   TRY(verify(result.quantized.graph));
   TRY(clock.stage("prove", prove(result.quantized, backend, graph, config)));

@@ -51,6 +51,9 @@ Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& optio
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites);
 Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics);
 
+// The same to be compiled in float. What the archive has quantized is rounded as it is there.
+Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend);
+
 // The statistics of every value of the prepared graph. It runs on the local XNNPACK, whatever its target; what that
 // lacks runs on the reference kernels.
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,

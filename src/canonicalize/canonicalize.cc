@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "canonicalize/archive_weights.h"
 #include "canonicalize/resolve.h"
 #include "canonicalize/rewrites.h"
 #include "ir/verify.h"
@@ -25,6 +26,7 @@ Expected<Graph> canonicalize(const Graph& graph, Diagnostics& diagnostics, const
   const auto start = std::chrono::steady_clock::now();
   Graph resolved = without_dead_code(TRY(resolve_spellings(graph, diagnostics)));
   TRY(within(verify(resolved), "resolve-spellings"));
+  warn_of_weights(resolved, diagnostics);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::vector<RewriteTime> spent{{"resolve-spellings", 1, 1, elapsed.count()}};
   std::vector<Rewrite> rewrites(simplifications().begin(), simplifications().end());

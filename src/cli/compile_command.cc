@@ -76,7 +76,10 @@ Expected<ExitCode> check(const CompileOptions& options) {
 Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
                        pthreadpool* threads, CompileSummary::File& file) {
   constexpr std::size_t kMostCompared = 8;
-  const auto samples = given_samples(TRY(few_samples(options.journey, journey, kMostCompared)));
+  auto few = few_samples(options.journey, journey, kMostCompared);
+  // Parameters of the archive need no data; without any there is nothing to compare with either.
+  if (!few && !journey.statistics) return {};
+  const auto samples = given_samples(TRY(std::move(few)));
   const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
   const Runner program =
       TRY(program_runner(Blob(compiled.runnable(), nullptr), threads, &journey.quantized->quantized.graph));
@@ -85,7 +88,7 @@ Expected<void> compare(const CompileOptions& options, const Journey& journey, co
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
   }
   file.compared_samples = evaluation.samples;
-  file.samples = journey.statistics->samples;
+  file.samples = journey.statistics ? journey.statistics->samples : 0;
   return {};
 }
 

@@ -77,10 +77,12 @@ Expected<Runner> program_runner(const Blob& program, pthreadpool* threads, const
 }
 
 Expected<Runner> float_runner(const Prepared& prepared, const Model& model, pthreadpool* threads) {
-  const Partitioning places = partition(prepared.graph, xnnpack::desc());
+  Prepared in_float{prepared.graph, partition(prepared.graph, xnnpack::desc()), {}, {}};
+  TRY(keep_in_float(in_float, xnnpack::desc()));
+  const Partitioning& places = in_float.partitioning;
   const bool is_whole = places.segments.size() == 1 && places.schedule.size() == 1;
   if (is_whole) {
-    if (auto compiled = compile(prepared.graph, places, xnnpack::desc(), model.examples, threads)) {
+    if (auto compiled = compile(in_float, xnnpack::desc(), model.examples, threads)) {
       const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(compiled->bytes));
       const Runner runner = TRY(program_runner(Blob(*bytes, bytes), threads));
       return runner;

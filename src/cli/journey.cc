@@ -3,12 +3,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace isthmus {
 namespace {
 
 // How many samples the techniques see that need them again: they are interpreted, node by node.
 constexpr std::size_t kMostRefining = 8;
+
+Expected<void> quantize_journey(const JourneyOptions& options, const Statistics* statistics,
+                                const std::vector<std::vector<Tensor>>& samples, Journey& journey) {
+  journey.quantized = TRY(
+      within(quantize(*journey.prepared, journey.backend(), statistics, journey.config, samples, journey.diagnostics),
+             options.model.file));
+  return {};
+}
 
 }  // namespace
 
@@ -39,7 +48,18 @@ Expected<Journey> start(const JourneyOptions& options) {
 Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey) {
   const Graph& loaded = journey.opened.model.graph;
   journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
-  if (options.is_float) return {};
+  if (options.is_float) return keep_in_float(*journey.prepared, journey.backend());
+  // An archive that PyTorch has quantized may know all that data would tell.
+  if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
+      pinned_flow(journey.prepared->graph).has_pins) {
+    const Diagnostics before = journey.diagnostics;
+    TRY(quantize_journey(options, nullptr, {}, journey));
+    if (journey.quantized->plan.has_ranges) return {};
+    // What it says otherwise will be said again.
+    for (const Diagnostic& said : std::exchange(journey.diagnostics, before).entries()) {
+      if (said.code == kNotPinned) journey.diagnostics.warn(said.code, said.node, said.text);
+    }
+  }
   if (with_data) {
     const xnnpack::ThreadPool threads(options.threads);
     const auto begin = std::chrono::steady_clock::now();
@@ -53,10 +73,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   if (known != nullptr && needs_samples(journey.config)) {
     samples = TRY(few_samples(options, journey, kMostRefining));
   }
-  journey.quantized =
-      TRY(within(quantize(*journey.prepared, journey.backend(), known, journey.config, samples, journey.diagnostics),
-                 options.model.file));
-  return {};
+  return quantize_journey(options, known, samples, journey);
 }
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey) {

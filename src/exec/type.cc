@@ -160,6 +160,27 @@ Expected<Tensor> dequantize(const KernelContext& context) {
   return is_wide ? dequantize_as<double>(context) : dequantize_as<float>(context);
 }
 
+// Quantizes and dequantizes.
+Expected<Tensor> fake_quantize(const KernelContext& context) {
+  const auto& attrs = context.as<FakeQuantizeAttrs>();
+  Tensor result = context.result();
+  dispatch_float(context.dtype, [&]<class Number>(Number) {
+    const auto factor = static_cast<Number>(1.0 / attrs.scale);
+    const auto zero_point = static_cast<Number>(attrs.zero_point);
+    const auto min = static_cast<Number>(attrs.min);
+    const auto max = static_cast<Number>(attrs.max);
+    const auto in = context.inputs[0].data<Number>();
+    const auto out = result.mutable_data<Number>();
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const Number code = std::nearbyint(in[i] * factor) + zero_point;
+      // What is no number has the code that a conversion to integers gives it.
+      const Number bounded = std::isnan(code) ? Number{0} : std::clamp(code, min, max);
+      out[i] = (bounded - zero_point) * static_cast<Number>(attrs.scale);
+    }
+  });
+  return result;
+}
+
 constexpr KernelDef kTypeKernels[] = {
     {Op::kCast, cast},
     {Op::kBitcast, bitcast, HalfPrecision::kAsBytes},
@@ -167,6 +188,7 @@ constexpr KernelDef kTypeKernels[] = {
     {Op::kQuantize, quantize},
     {Op::kDequantize, dequantize},
     {Op::kRescale, need_types},
+    {Op::kFakeQuantize, fake_quantize},
 };
 
 }  // namespace

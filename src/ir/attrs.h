@@ -327,7 +327,6 @@ struct QuantizeAttrs {
   }
   bool operator==(const QuantizeAttrs&) const = default;
 };
-// kSet belongs to scatter, the other modes to scatter_reduce.
 // The axis as in QuantizeAttrs.
 struct DequantizeAttrs {
   std::int64_t axis = -1;
@@ -337,6 +336,21 @@ struct DequantizeAttrs {
   }
   bool operator==(const DequantizeAttrs&) const = default;
 };
+// Codes of one scale, from min to max, that the numbers are rounded to.
+struct FakeQuantizeAttrs {
+  double scale = 1;
+  std::int64_t zero_point = 0;
+  std::int64_t min = -128;
+  std::int64_t max = 127;
+  DType dtype = DType::kI8;
+  static constexpr auto fields() {
+    return std::tuple{Field{"scale", &FakeQuantizeAttrs::scale}, Field{"zero_point", &FakeQuantizeAttrs::zero_point},
+                      Field{"min", &FakeQuantizeAttrs::min}, Field{"max", &FakeQuantizeAttrs::max},
+                      Field{"dtype", &FakeQuantizeAttrs::dtype}};
+  }
+  bool operator==(const FakeQuantizeAttrs&) const = default;
+};
+// kSet belongs to scatter, the other modes to scatter_reduce.
 struct ScatterAttrs {
   std::int64_t axis = 0;
   ScatterMode mode = ScatterMode::kSet;
@@ -396,7 +410,7 @@ using AnyAttrs =
                  ReduceAttrs, VarianceAttrs, VectorNormAttrs, SortAttrs, ConvAttrs, ConvTransposeAttrs, MaxPoolAttrs,
                  AvgPoolAttrs, SizeAttrs, EpsAttrs, LayerNormAttrs, GroupNormAttrs, GeluAttrs, EluAttrs, SlopeAttrs,
                  SoftplusAttrs, LambdaAttrs, NanToNumAttrs, AttentionAttrs, ResizeAttrs, GridSampleAttrs, ArangeAttrs,
-                 QuantizeAttrs, DequantizeAttrs, ScatterAttrs, FoldAttrs>;
+                 QuantizeAttrs, DequantizeAttrs, FakeQuantizeAttrs, ScatterAttrs, FoldAttrs>;
 
 // Copied, moved and destroyed out of line: the code of so many alternatives in every file that holds a node cost a
 // fifth of a build.

@@ -24,6 +24,7 @@ enum class QFlow : std::uint8_t {
   kJoinsInputs,   // several tensors become one: every data input shares with the output (cat, where)
   kNarrowsRange,  // a subset of the input's numbers (clamp, max_pool): sharing is always legal
   kFixedRange,    // output range known before calibration (sigmoid, tanh, softmax)
+  kPins,          // the same numbers in codes that the model itself asks for
 };
 std::string_view name_of(QFlow flow);
 

@@ -63,6 +63,8 @@ std::string_view name_of(QFlow flow) {
       return "narrows range";
     case QFlow::kFixedRange:
       return "fixed range";
+    case QFlow::kPins:
+      return "pins";
   }
   return "";
 }

@@ -1,11 +1,13 @@
 // Quantize and dequantize as archives that PyTorch has converted write them.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "ops/demands.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
+#include "ops/known.h"
 
 namespace isthmus {
 namespace {
@@ -48,19 +50,31 @@ Codes codes_of(DType dtype) {
 // With one input the parameters stand in the types.
 bool has_parameters(const InferContext& context) { return context.inputs.size() > 1; }
 
+Expected<void> check_codes(Codes codes, DType dtype) {
+  if (!is_integer(dtype)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(dtype)));
+  }
+  const Codes all = codes_of(dtype);
+  if (codes.min > codes.max || codes.min < all.min || codes.max > all.max) {
+    return bad_input(fmt::format("codes from {} to {} as {}", codes.min, codes.max, name_of(dtype)));
+  }
+  return {};
+}
+
 Expected<TensorType> infer_quantize(const InferContext& context) {
   const auto& attrs = context.as<QuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
   if (has_parameters(context)) TRY(check_parameters(context, attrs.axis));
-  const TensorType result{attrs.dtype, context.inputs[0].shape};
-  if (!is_integer(attrs.dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(attrs.dtype)));
-  }
-  const Codes all = codes_of(attrs.dtype);
-  if (attrs.min > attrs.max || attrs.min < all.min || attrs.max > all.max) {
-    return bad_input(fmt::format("codes from {} to {} as {}", attrs.min, attrs.max, name_of(attrs.dtype)));
-  }
-  return result;
+  TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
+  return TensorType{attrs.dtype, context.inputs[0].shape};
+}
+
+Expected<TensorType> infer_fake_quantize(const InferContext& context) {
+  const auto& attrs = context.as<FakeQuantizeAttrs>();
+  TRY(demand(Numbers::kFloats, context.inputs[0]));
+  TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
+  if (!(attrs.scale > 0) || !std::isfinite(attrs.scale)) return bad_input(fmt::format("a scale of {}", attrs.scale));
+  return context.inputs[0];
 }
 
 Expected<TensorType> infer_dequantize(const InferContext& context) {
@@ -103,13 +117,18 @@ Expected<Parameters> channel_parameters(Call& call, std::string_view scales, std
   return Parameters{scale, TRY(filled(call, 0, DType::kI64, call.shape(scale)))};
 }
 
-// Codes that are tensors of the model were never seen in an archive whose numbers are known.
+// A number, or a constant of one.
+Expected<std::int64_t> read_code(Call& call, std::string_view name, std::int64_t otherwise) {
+  const auto tensor = call.tensor_if(name);
+  if (!tensor) return call.integer(name, otherwise);
+  const auto known = known_integers(call.graph(), *tensor);
+  if (known && known->size() == 1) return known->front();
+  return Call::unsupported("the range of codes is known only when the model runs");
+}
 Expected<Codes> read_codes(Call& call, DType dtype) {
-  if (call.tensor_if("quant_min") || call.tensor_if("quant_max")) {
-    return Call::unsupported("the range of codes is known only when the model runs");
-  }
   const Codes all = codes_of(dtype);
-  return Codes{TRY(call.integer("quant_min", all.min)), TRY(call.integer("quant_max", all.max))};
+  const std::int64_t min = TRY(read_code(call, "quant_min", all.min));
+  return Codes{min, TRY(read_code(call, "quant_max", all.max))};
 }
 
 Expected<ValueId> quantize(Call& call, ValueId input, Parameters parameters, std::int64_t axis, Codes codes,
@@ -195,6 +214,8 @@ Family quantize_family() {
                {"quantized_decomposed.dequantize_per_tensor", read_dequantize},
                {"quantized_decomposed.dequantize_per_channel", read_dequantize_channels},
            }},
+      // What a pair of the two above becomes where both have the same parameters.
+      {.op = Op::kFakeQuantize, .flow = QFlow::kPins, .roles = {Role::kData}, .infer = infer_fake_quantize},
       {.op = Op::kRescale, .flow = QFlow::kComputes, .roles = {Role::kData}, .infer = infer_rescale},
   };
   static const Spelling kCompounds[] = {

@@ -238,6 +238,12 @@ class Applier {
     const Node& node = graph_[id];
     const ValueId output = node.outputs[0];
     const std::uint32_t group = group_of(output);
+    if (def(node.op).flow == QFlow::kPins) {
+      in_codes_[{output, group}] = TRY(data_input(id, 0));
+      const bool is_alone = readers_[node.inputs[0].index] == 1 && graph_.constant(node.inputs[0]) == nullptr;
+      if (is_alone) remember(in_codes_[{output, group}], output);
+      return {};
+    }
     if (is_dropped(node)) {
       in_codes_[{output, group}] = in_codes_.at({node.inputs[0], group});
       // Who else reads what stands before the clamp reads just that.
@@ -332,6 +338,7 @@ class Applier {
 
   // By channel of the node's input, where calibration has seen them.
   std::optional<std::vector<double>> means_of(const Node& node) const {
+    if (statistics_ == nullptr) return std::nullopt;
     const auto found = statistics_->values.find(graph_[node.inputs[0]].name);
     if (found == statistics_->values.end()) return std::nullopt;
     const auto rank = static_cast<std::uint32_t>(graph_.type(node.inputs[0]).rank());

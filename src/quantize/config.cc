@@ -14,6 +14,7 @@
 #include "base/near_words.h"
 #include "base/untrusted_text.h"
 #include "ir/op.h"
+#include "quantize/pins.h"
 
 namespace isthmus {
 namespace {
@@ -326,7 +327,13 @@ std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& con
     diagnostics.warn("unused-rule", "",
                      fmt::format("{}:{}: no node is {}", harmless(config.file), rule.line, globs_text(rule)));
   }
+  const PinnedFlow pinned = pinned_flow(graph);
   for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto& outputs = graph.nodes()[i].outputs;
+    if (const auto given = outputs.empty() ? std::nullopt : pinned.storage[outputs[0].index]) {
+      settings[i].storage = *given;
+      settings[i].is_storage_given = true;
+    }
     settings[i].in_float = settings[i].in_float || graph.nodes()[i].in_float;
   }
   return settings;

@@ -95,7 +95,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
 struct NodeSettings {
   bool in_float = false;
   DType storage = DType::kI8;
-  bool is_storage_given = false;  // by a rule
+  bool is_storage_given = false;  // by a rule, or by the model's own parameters
   RangeOptions range;
   std::optional<Range> fixed_range;
   bool per_channel = true;

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/union_find.h"
+#include "ir/literals.h"
+#include "ir/readers.h"
 #include "quantize/elements.h"
 
 namespace isthmus {
@@ -61,7 +63,7 @@ class RescaleNeeds {
 struct State {
   Range range;  // of all members that count
   Need narrowest;
-  const Pin* pin = nullptr;
+  std::optional<ValueId> pin;  // a member whose parameters are those of all
   DType storage = DType::kI8;
 };
 
@@ -97,19 +99,26 @@ class Solver {
 
  private:
   static constexpr int kMostRounds = 16;
+  // Two pins that differ, or one that cannot hold what others need.
+  struct Clash {
+    ValueId pin;
+    std::optional<ValueId> other;
+    Range wanted;
+  };
   struct Refused {
     std::size_t edge;
     CutCause cause;
     Need need{};       // of whom precision is about
     double whole = 0;  // the width of the range of both groups together
+    std::optional<Clash> clash = {};
   };
 
   bool is_made_in_float(ValueId id) const { return !is_made_in_codes(graph_, in_.precision, in_.config, id); }
-  // The value before a fused clamp is never seen, so its numbers do not count.
+  // The value before a fused clamp or a pin is never seen, so its numbers do not count.
   bool counts(ValueId id) const { return !is_hidden_[id.index]; }
 
   Expected<void> find_edges() {
-    is_hidden_.resize(graph_.values().size(), false);
+    is_hidden_ = values_behind_pins();
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
       if (in_.precision[n] != Precision::kCodes) continue;
@@ -126,9 +135,11 @@ class Solver {
           is_hidden_[value.index] = true;
         } else {
           edge.is_fused = false;
-          const double a = width(TRY(ranges_.own(value)));
-          const double b = width(TRY(ranges_.own(edge.result)));
+          const double a = is_hidden_[value.index] ? 0 : width(TRY(ranges_.own(value)));
+          const double b = is_hidden_[edge.result.index] ? 0 : width(TRY(ranges_.own(edge.result)));
           edge.ratio = a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0;
+          // What is rounded in two ways is first rounded in the one that clips less.
+          if (is_hidden_[value.index] && in_.pins.contains(edge.result)) edge.ratio = -b;
         }
         edges_.push_back(edge);
       }
@@ -137,6 +148,28 @@ class Solver {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::sort(order_, [&](std::size_t a, std::size_t b) { return key(edges_[a]) < key(edges_[b]); });
     return {};
+  }
+
+  // By value: whether all who read it are pins, or nodes in codes that share and whose results only pins read.
+  std::vector<bool> values_behind_pins() const {
+    std::vector<bool> result(graph_.values().size(), false);
+    if (in_.pins.empty()) return result;
+    std::vector<std::size_t> left = reader_counts(graph_);
+    const std::vector<std::size_t> readers = left;
+    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+      const Node& node = graph_.nodes()[n];
+      if (node.outputs.size() != 1) continue;
+      const ValueId made = node.outputs[0];
+      const bool is_pin = in_.pins.contains(made);
+      result[made.index] = !is_pin && readers[made.index] > 0 && left[made.index] == 0;
+      if (in_.precision[n] != Precision::kCodes || !must_share(in_.backend.integers, node.op)) continue;
+      if (!is_pin && !result[made.index]) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (is_data_input(node.op, i)) --left[node.inputs[i].index];
+      }
+    }
+    for (const ValueId id : graph_.inputs()) result[id.index] = readers[id.index] > 0 && left[id.index] == 0;
+    return result;
   }
 
   using Key = std::tuple<bool, std::uint64_t, double, std::string_view, std::string_view>;
@@ -173,7 +206,7 @@ class Solver {
   State alone(ValueId id) {
     State state;
     state.storage = in_.storage[id.index];
-    if (const auto pin = in_.pins.find(id); pin != in_.pins.end()) state.pin = &pin->second;
+    if (in_.pins.contains(id)) state.pin = id;
     if (!counts(id)) return state;
     state.range = *ranges_.own(id);
     if ((is_read_outside_[id.index] || is_rescaled_[id.index]) && width(state.range) > 0) {
@@ -183,7 +216,7 @@ class Solver {
   }
 
   static State joined(const State& a, const State& b) {
-    return {hull(a.range, b.range), least(a.narrowest, b.narrowest), a.pin != nullptr ? a.pin : b.pin, a.storage};
+    return {hull(a.range, b.range), least(a.narrowest, b.narrowest), a.pin ? a.pin : b.pin, a.storage};
   }
 
   // Of the groups as they are.
@@ -197,6 +230,7 @@ class Solver {
     // What a constant brings is there whatever happens to the other ties of its node.
     for (const Tie& tie : constant_ties_) {
       const Node& node = graph_[tie.node];
+      if (!counts(node.outputs[0])) continue;
       State& state = states_[groups_.find(node.outputs[0].index)];
       state.range = hull(state.range, *ranges_.own(node.inputs[tie.input]));
     }
@@ -222,7 +256,7 @@ class Solver {
         cut.because = "its two sides have codes of different width";
         break;
       case CutCause::kPins:
-        cut.because = "its two sides are given different parameters";
+        cut.because = described(*refused.clash);
         break;
       case CutCause::kPrecision:
       case CutCause::kRatio:
@@ -234,18 +268,42 @@ class Solver {
     return cut;
   }
 
+  // Why two groups cannot have one set of parameters, as far as pins are concerned; nothing where they can.
+  std::optional<Clash> pins_clash(const State& a, const State& b) const {
+    if (!a.pin && !b.pin) return std::nullopt;
+    if (a.pin && b.pin) {
+      if (in_.pins.at(*a.pin) == in_.pins.at(*b.pin)) return std::nullopt;
+      return Clash{*a.pin, b.pin, {}};
+    }
+    const ValueId pinned = a.pin ? *a.pin : *b.pin;
+    const Range wanted = a.pin ? b.range : a.range;
+    const Range held = range_of(in_.pins.at(pinned));
+    const auto step = static_cast<double>(in_.pins.at(pinned).quant.scale());
+    if (wanted.min >= held.min - step && wanted.max <= held.max + step) return std::nullopt;
+    return Clash{pinned, std::nullopt, wanted};
+  }
+  std::string described(ValueId pinned) const {
+    const Quant& quant = in_.pins.at(pinned).quant;
+    return fmt::format("%{} scale {} zero point {}", graph_[pinned].name, float_text(quant.scale()), quant.zero_point);
+  }
+  std::string described(const Clash& clash) const {
+    if (clash.other) return fmt::format("the archive gives {} and {}", described(clash.pin), described(*clash.other));
+    const Range held = range_of(in_.pins.at(clash.pin));
+    return fmt::format("the archive gives {}, which ends at [{:.4g}, {:.4g}]; others need [{:.4g}, {:.4g}]",
+                       described(clash.pin), held.min, held.max, clash.wanted.min, clash.wanted.max);
+  }
+
   void join(std::size_t index) {
     const Edge& edge = edges_[index];
     const std::uint32_t a = groups_.find(edge.input.index);
     const std::uint32_t b = groups_.find(edge.result.index);
     if (a == b) return;
     const State both = joined(states_[a], states_[b]);
-    const bool pins_differ =
-        states_[a].pin != nullptr && states_[b].pin != nullptr && !(*states_[a].pin == *states_[b].pin);
+    const auto clash = pins_clash(states_[a], states_[b]);
     if (states_[a].storage != states_[b].storage) {
       cuts_.push_back({index, CutCause::kStorage});
-    } else if (pins_differ) {
-      cuts_.push_back({index, CutCause::kPins});
+    } else if (clash) {
+      cuts_.push_back({.edge = index, .cause = CutCause::kPins, .clash = clash});
     } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
                bits_lost(both) >= bits_to_lose(in_.config, both.storage)) {
       refuse_for_precision(index, both);
@@ -279,6 +337,10 @@ class Solver {
       const Need rescaled = least(rescales[a].besides(b), rescales[b].besides(a));
       State whole = both;
       whole.narrowest = least(both.narrowest, rescaled);
+      if (const auto clash = pins_clash(states_[a], states_[b])) {
+        cuts_.push_back({.edge = cut.edge, .cause = CutCause::kPins, .clash = clash});
+        continue;
+      }
       if (bits_lost(whole) >= bits_to_lose(in_.config, whole.storage)) {
         refuse_for_precision(cut.edge, whole);
         continue;
@@ -302,6 +364,7 @@ class Solver {
         grouping.group_of[i] = static_cast<std::uint32_t>(grouping.groups.size());
         grouping.groups.emplace_back();
         grouping.groups.back().storage = in_.storage[i];
+        grouping.groups.back().pin = states_[root].pin;
       }
       grouping.group_of[i] = grouping.group_of[root];
       const Range own = counts(ValueId{i}) ? TRY(ranges_.own(ValueId{i})) : Range{};

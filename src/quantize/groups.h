@@ -1,7 +1,6 @@
 // Ties between values, and the groups that are left when some of them are cut.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -10,14 +9,6 @@
 #include "quantize/ranges.h"
 
 namespace isthmus {
-
-// Parameters that nobody may change.
-struct Pin {
-  Quant quant;
-  DType storage = DType::kI8;
-  bool operator==(const Pin&) const = default;
-};
-using Pins = std::map<ValueId, Pin>;
 
 // What a reader may lose by sharing before a rescale is put in. Codes of 16 bits have 8 to spare.
 inline double bits_to_lose(const QuantConfig& config, DType storage) {

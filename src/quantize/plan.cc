@@ -2,6 +2,7 @@
 #include "quantize/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,10 @@
 #include <tuple>
 
 #include "exec/integer_constants.h"
+#include "exec/tensor.h"
 #include "ir/literals.h"
 #include "ops/table.h"
+#include "quantize/grid.h"
 #include "quantize/groups.h"
 #include "quantize/precision.h"
 #include "quantize/ratios.h"
@@ -83,6 +86,20 @@ DType constant_storage(const Graph& graph, const IntegerRules& rules, const Node
   return follows_result ? wider(*widest, result) : *widest;
 }
 
+// Those of a grid that the numbers lie on, as an archive that is quantized has it, where 8 bits can number it.
+Quant constant_parameters(const Graph& graph, ValueId id, Range range, DType storage) {
+  constexpr int kMostSteps = 255;
+  const Constant* constant = graph.constant(id);
+  const bool is_searched = storage == DType::kI8 && constant != nullptr && constant->data;
+  const Tensor data = is_searched ? Tensor::from(*constant->data) : Tensor();
+  const auto step = is_searched && data.dtype() == DType::kF32 ? grid_of(data.data<float>(), kMostSteps) : std::nullopt;
+  if (!step) return parameters_of(range, storage);
+  const double least = std::round(std::min(range.min, 0.0) / static_cast<double>(*step));
+  const double most = std::round(std::max(range.max, 0.0) / static_cast<double>(*step));
+  if (most - least > kMostSteps) return parameters_of(range, storage);
+  return {{*step}, static_cast<std::int32_t>(-128 - least), -1};
+}
+
 // Constant data get parameters of their own wherever their reader does not tie them to its result.
 Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
                                 Ranges& ranges, QuantPlan& plan) {
@@ -93,7 +110,8 @@ Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, 
       const ValueId input = node.inputs[i];
       if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
       const DType type = constant_storage(graph, backend.integers, node, storage);
-      const Quant quant = plan.has_ranges ? parameters_of(TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
+      const Quant quant =
+          plan.has_ranges ? constant_parameters(graph, input, TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
       plan.constants[{NodeId{n}, i}] = {type, quant};
     }
   }
@@ -137,6 +155,76 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
 
 }  // namespace
 
+namespace {
+
+// What the archive says of values that share parameters, where it does not say one thing.
+void warn_of_pins(const Graph& graph, const QuantPlan& plan, const QuantConfig& config, Diagnostics& diagnostics) {
+  std::map<NodeId, std::vector<const Cut*>> by_node;
+  for (const Cut& cut : plan.cuts) {
+    const ValueId input = graph[cut.tie.node].inputs[cut.tie.input];
+    // What is made in float is rounded for each of its readers.
+    if (cut.cause != CutCause::kPins || !is_made_in_codes(graph, plan.precision, config, input)) continue;
+    by_node[cut.tie.node].push_back(&cut);
+  }
+  for (const auto& [id, cuts] : by_node) {
+    const Node& node = graph[id];
+    std::set<std::string> values;
+    for (const Cut* cut : cuts) values.insert("%" + graph[node.inputs[cut->tie.input]].name);
+    const std::string& name = graph[node.outputs[0]].name;
+    diagnostics.warn("pins-disagree", name,
+                     fmt::format("{} %{}{} needs one set of parameters: {}; a rescale is put on {}", name_of(node.op),
+                                 name, node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")",
+                                 cuts[0]->because, fmt::join(values, ", ")));
+  }
+}
+
+// Where the archive has quantized a part of the model only.
+void warn_of_unknown(const Graph& graph, const QuantPlan& plan, Diagnostics& diagnostics) {
+  constexpr std::size_t kMostNames = 5;
+  std::vector<std::string> names;
+  for (const std::uint32_t group : plan.unknown) {
+    if (names.size() < kMostNames) names.push_back("%" + graph[plan.groups[group].members[0].value].name);
+  }
+  const std::size_t others = plan.unknown.size() - names.size();
+  diagnostics.warn(kNotPinned, names[0].substr(1),
+                   fmt::format("the archive gives no parameters to {}{}: their ranges need data (--calibrate)",
+                               fmt::join(names, ", "), others == 0 ? "" : fmt::format(" and {} others", others)));
+}
+
+// The parameters of a group, and whether anything is known of it.
+Expected<bool> choose_parameters(const Graph& graph, const Pins& pins, const std::vector<bool>& is_fused,
+                                 Ranges& ranges, Group& group) {
+  if (group.pin) {
+    const Pin& pin = pins.at(*group.pin);
+    group.quant = pin.quant;
+    group.range = range_of(pin);
+    count_losses(group);
+    return true;
+  }
+  const std::vector<ValueId> counting = counting_members(graph, group, is_fused);
+  const bool is_known = std::ranges::all_of(counting, [&](ValueId id) { return ranges.is_known(id); });
+  if (!is_known) {
+    group.quant = {{1.0F}, 0, -1};
+    return false;
+  }
+  group.range = with_pads(graph, group, TRY(ranges.shared(counting)));
+  group.quant = parameters_of(group.range, group.storage);
+  count_losses(group);
+  return true;
+}
+
+// Pins that are not what their groups have now.
+Pins moved_pins(const QuantPlan& plan, const Pins& pins) {
+  Pins moved;
+  for (const auto& [value, pin] : pins) {
+    const Group* group = plan.group(value);
+    if (group != nullptr && !(group->quant == pin.quant)) moved[value] = {group->quant, pin.storage};
+  }
+  return moved;
+}
+
+}  // namespace
+
 Quant parameters_of(Range range, DType storage) {
   const double min = std::min(range.min, 0.0);
   const double max = std::max(range.max, 0.0);
@@ -163,8 +251,8 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     const bool is_widened = storage[graph.nodes()[n].outputs[0].index] != settings[n].storage;
     if (is_widened) precisions.causes[n] = PrecisionCause::kWide;
   }
-  Ranges ranges(graph, statistics, settings, storage);
-  const Pins pins;
+  const Pins pins = pins_of(graph);
+  Ranges ranges(graph, statistics, settings, storage, pins);
   Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));
 
   QuantPlan plan;
@@ -174,21 +262,18 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   plan.group_of = std::move(grouping.group_of);
   plan.groups = std::move(grouping.groups);
   plan.cuts = std::move(grouping.cuts);
-  plan.has_ranges = ranges.is_known();
-  for (Group& group : plan.groups) {
-    if (!plan.has_ranges) {
-      group.quant = {{1.0F}, 0, -1};
-      continue;
-    }
-    group.range = with_pads(graph, group, TRY(ranges.shared(counting_members(graph, group, is_fused))));
-    group.quant = parameters_of(group.range, group.storage);
-    count_losses(group);
+  for (std::uint32_t i = 0; i < plan.groups.size(); ++i) {
+    if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
+  plan.has_ranges = ranges.is_known() || (!pins.empty() && plan.unknown.empty());
   TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
     TRY(keep_ratios(graph, backend, plan));
     warn_of_joins(graph, plan, ranges, diagnostics);
+    plan.moved_pins = moved_pins(plan, pins);
   }
+  warn_of_pins(graph, plan, config, diagnostics);
+  if (!pins.empty() && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
   return plan;
 }
 

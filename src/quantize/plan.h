@@ -13,6 +13,7 @@
 #include "base/reason.h"
 #include "ir/graph.h"
 #include "quantize/config.h"
+#include "quantize/pins.h"
 #include "stats/range.h"
 #include "stats/statistics.h"
 
@@ -35,6 +36,8 @@ enum class PrecisionCause : std::uint8_t {
   kFused,         // a clamp that is part of the node before it
   kOnlyIntegers,  // the device has no floats
   kWide,          // nor that, and its result has 16 bits: nobody multiplies its codes
+  kArchive,       // the archive has quantized it
+  kLeftInFloat,   // the archive has quantized other nodes, not this one
   kFewestBytes,   // so the fewest bytes change their precision around it
 };
 
@@ -74,6 +77,7 @@ struct Group {
   Range range;
   DType storage = DType::kI8;
   Quant quant;
+  std::optional<ValueId> pin;  // the member whose parameters, given by the model, are those of all
 };
 
 // Of constant data.
@@ -90,13 +94,19 @@ struct QuantPlan {
   std::vector<Group> groups;                           // by their first member
   std::vector<Cut> cuts;                               // by tie
   std::map<Tie, ConstantCodes> constants;              // of constant data that no tie gives parameters to, by reader
-  bool has_ranges = false;                             // false: nothing was known of the numbers
+  bool has_ranges = false;                             // false: nothing is known of the numbers of some group
+  std::vector<std::uint32_t> unknown;                  // those groups
+  Pins moved_pins;                                     // pins that had to give way, and what they should be
 
   const Group* group(ValueId id) const { return group_of[id.index] ? &groups[*group_of[id.index]] : nullptr; }
 };
 
-// The result does not depend on the order of any node's inputs, nor on the order of nodes. Without statistics every tie
-// holds and nothing is cut. Statistics must belong to the graph.
+// The code of the warning that some values of an archive that is quantized have no parameters there.
+inline constexpr const char* kNotPinned = "not-pinned";
+
+// The result does not depend on the order of any node's inputs, nor on the order of nodes. The model's own parameters
+// are kept; where they disagree, ties are cut. Without statistics every other tie holds. Statistics must belong to the
+// graph, and its pins must be settled.
 Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics);
 

@@ -8,6 +8,7 @@
 #include "quantize/elements.h"
 #include "quantize/flow.h"
 #include "quantize/front.h"
+#include "quantize/pins.h"
 
 namespace isthmus {
 namespace {
@@ -84,6 +85,30 @@ std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const N
   return std::nullopt;
 }
 
+// What the archive says of a node; nothing where it says nothing: there are no pins, or the node takes whatever
+// precision is around it.
+std::optional<PrecisionCause> archive_cause(const Graph& graph, const Node& node, const PinnedFlow& pinned) {
+  if (!pinned.has_pins || node.op == Op::kForeign || node.outputs.empty()) return std::nullopt;
+  switch (def(node.op).flow) {
+    case QFlow::kPins:
+      return PrecisionCause::kArchive;
+    case QFlow::kMovesData:
+    case QFlow::kJoinsInputs:
+    case QFlow::kNarrowsRange:
+      return std::nullopt;
+    case QFlow::kComputes:
+    case QFlow::kFixedRange:
+      break;
+  }
+  bool is_quantized = pinned.is_taken[node.outputs[0].index];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    if (!is_data_input(node.op, i) || graph.constant(input) != nullptr) continue;
+    is_quantized = is_quantized && pinned.is_given[input.index];
+  }
+  return is_quantized ? PrecisionCause::kArchive : PrecisionCause::kLeftInFloat;
+}
+
 }  // namespace
 
 std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
@@ -108,11 +133,19 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
   const IntegerRules& rules = backend.integers;
   std::vector<bool> can_have_rows(count, false);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
-  const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat;
+  const PinnedFlow pinned = pinned_flow(graph);
+  const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins;
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
     const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
+    const auto archive = is_real ? archive_cause(graph, node, pinned) : std::nullopt;
+    if (archive && def(node.op).flow == QFlow::kPins) {
+      network.pin(i, Precision::kCodes);
+      result.of_node[i] = Precision::kCodes;
+      result.causes[i] = *archive;
+      continue;
+    }
     if (is_real) result.reasons[i] = rules.refusal(graph, node, settings[i].storage);
     const auto refused = float_cause(is_real, result.reasons[i].has_value(), node, settings[i], is_front[i]);
     if (refused) result.causes[i] = *refused;
@@ -124,6 +157,10 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
     }
     if (refused) {
       network.pin(i, Precision::kFloat);
+    } else if (archive) {
+      // Where there is a choice, it has been made.
+      network.pin(i, archive == PrecisionCause::kArchive ? Precision::kCodes : Precision::kFloat);
+      result.causes[i] = *archive;
     } else if (has_weights(node.op)) {
       can_have_rows[i] =
           settings[i].per_channel && rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);

@@ -22,7 +22,8 @@ struct Precisions {
 // What has weights computes with codes where the device can, or with weights in codes alone where it has such a form
 // and floats are around; steps of composites and what the user or the device wants in float do not. All others take the
 // precision that makes the fewest bytes change theirs; where both make as many, movers take codes and what computes
-// takes float. Devices without float compute with codes whatever they can.
+// takes float. Devices without float compute with codes whatever they can; on others, where the archive has quantized
+// some nodes, what computes does so as it does there.
 Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
                              const QuantConfig& config);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/literals.h"
 #include "quantize/prove.h"
 #include "quantize/prove_parts.h"
 
@@ -22,9 +23,9 @@ constexpr BorderRow kBorders[] = {
     {BorderType::kUint8, DType::kU8, true, "codes of u8"},
 };
 
-// Nodes of the model that may have no node here: a clamp where codes end at its bounds, conversions that the model had
-// already and whose parameters became types.
-constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize};
+// Nodes of the model that may have no node here: a clamp where codes end at its bounds, pins and conversions that the
+// model had already and whose parameters became types.
+constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFakeQuantize};
 
 class Comparison {
  public:
@@ -153,15 +154,37 @@ class Comparison {
     return {};
   }
 
-  // No number of the value lies outside the clamp's bounds, save for rounding.
+  // No number of the value lies outside the clamp's bounds, save for rounding; what the model pins has just these
+  // parameters.
   template <class Place>
   Expected<void> respects(ValueId id, const Node& node, Place where) const {
+    if (const auto* pin = std::get_if<FakeQuantizeAttrs>(&node.attrs)) {
+      if (is_rounded(id, *pin)) return {};
+      return broken(where(),
+                    fmt::format("{} of the model asks for {} scale {} zp {}", place(model_, node), name_of(pin->dtype),
+                                float_text(static_cast<float>(pin->scale)), pin->zero_point),
+                    described(graph_, unconverted(id)));
+    }
     const auto* bounds = std::get_if<ClampAttrs>(&node.attrs);
     if (bounds == nullptr || has_bounds(id, *bounds)) return {};
     return broken(where(),
                   fmt::format("{} of the model bounds it to [{}, {}]", place(model_, node), bounds->min, bounds->max),
                   described(graph_, unconverted(id)));
   }
+  // Itself, or before it was converted.
+  bool is_rounded(ValueId id, const FakeQuantizeAttrs& pin) const {
+    while (true) {
+      const TensorType& type = graph_.type(id);
+      const bool has_parameters = type.quant && type.quant->axis < 0 && type.dtype == pin.dtype &&
+                                  type.quant->scale() == static_cast<float>(pin.scale) &&
+                                  type.quant->zero_point == pin.zero_point;
+      if (has_parameters) return true;
+      const Node* producer = graph_.producer(id);
+      if (producer == nullptr || !is_conversion(*producer)) return false;
+      id = producer->inputs[0];
+    }
+  }
+
   // By the ends of its codes, by a clamp, or before it was converted.
   bool has_bounds(ValueId id, const ClampAttrs& bounds) const {
     while (true) {

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "backends/integers.h"
 #include "exec/tensor.h"
 #include "ops/table.h"
 #include "stats/measure.h"
@@ -21,8 +23,47 @@ int levels_of(DType storage) { return storage == DType::kI16 ? 65535 : 256; }
 }  // namespace
 
 Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings,
-               const std::vector<DType>& storage)
-    : graph_(graph), statistics_(statistics), settings_(settings), storage_(storage), own_(graph.values().size()) {}
+               const std::vector<DType>& storage, const Pins& pins)
+    : graph_(graph),
+      statistics_(statistics),
+      settings_(settings),
+      storage_(storage),
+      own_(graph.values().size()),
+      is_derived_(graph.values().size(), false) {
+  if (pins.empty()) return;
+  for (const auto& [value, pin] : pins) {
+    own_[value.index] = range_of(pin);
+    is_derived_[value.index] = true;
+  }
+  for (std::size_t i = 0; i < is_derived_.size(); ++i) {
+    const Constant* constant = graph.constant(ValueId{static_cast<std::uint32_t>(i)});
+    is_derived_[i] = is_derived_[i] || (constant != nullptr && constant->data);
+  }
+  for (const Node& node : graph.nodes()) derive(node);
+}
+
+void Ranges::derive(const Node& node) {
+  if (node.op == Op::kForeign || is_derived_[node.outputs[0].index]) return;
+  const std::size_t result = node.outputs[0].index;
+  const OpDef& row = def(node.op);
+  if (row.range || settings_[graph_[node.outputs[0]].index].fixed_range) {
+    is_derived_[result] = true;  // own() knows it
+    return;
+  }
+  if (row.flow != QFlow::kMovesData && row.flow != QFlow::kJoinsInputs && row.flow != QFlow::kNarrowsRange) return;
+  Range range;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!is_data_input(node.op, i)) continue;
+    if (!is_derived_[node.inputs[i].index]) return;
+    const Range input = *own(node.inputs[i]);
+    range = {std::min(range.min, input.min), std::max(range.max, input.max)};
+  }
+  if (const auto* pad = std::get_if<PadAttrs>(&node.attrs); pad != nullptr && std::isfinite(pad->value)) {
+    range = {std::min(range.min, pad->value), std::max(range.max, pad->value)};
+  }
+  own_[result] = range;
+  is_derived_[result] = true;
+}
 
 RangeOptions Ranges::options_of(ValueId id) const {
   const Value& value = graph_[id];
@@ -76,7 +117,8 @@ Expected<Range> Ranges::own(ValueId id) {
   std::optional<Range>& cached = own_[id.index];
   if (!cached) {
     Range range;
-    if (is_known()) range = range_of(*TRY(statistics_of(id)), options_of(id));
+    const bool has_statistics = is_known() || (is_derived_[id.index] && graph_.constant(id) != nullptr);
+    if (has_statistics) range = range_of(*TRY(statistics_of(id)), options_of(id));
     cached = limited(id, range);
   }
   return *cached;

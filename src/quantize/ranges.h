@@ -8,6 +8,7 @@
 
 #include "ir/graph.h"
 #include "quantize/config.h"
+#include "quantize/pins.h"
 #include "stats/range.h"
 #include "stats/statistics.h"
 
@@ -15,11 +16,13 @@ namespace isthmus {
 
 class Ranges {
  public:
-  // Without statistics nothing is known of any value.
+  // Without statistics only pins are known. Movers, joins and clamps have the ranges of the pins that they read: finer
+  // codes than those would tell nothing more.
   Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings,
-         const std::vector<DType>& storage);
+         const std::vector<DType>& storage, const Pins& pins);
 
   bool is_known() const { return statistics_ != nullptr; }
+  bool is_known(ValueId id) const { return statistics_ != nullptr || is_derived_[id.index]; }
   // Contains 0; [0, 0] where nothing is known or only zeros were seen. A value of which calibration says nothing is an
   // error: the statistics belong to another graph.
   Expected<Range> own(ValueId id);
@@ -33,6 +36,8 @@ class Ranges {
   // What the op, the user or a clamp say of the range.
   Range limited(ValueId id, Range range) const;
   RangeOptions options_of(ValueId id) const;
+  // What follows from pins alone.
+  void derive(const Node& node);
 
   const Graph& graph_;
   const Statistics* statistics_;
@@ -40,6 +45,7 @@ class Ranges {
   const std::vector<DType>& storage_;  // by value
   std::map<ValueId, ValueStatistics> of_constants_;
   std::vector<std::optional<Range>> own_;
+  std::vector<bool> is_derived_;  // by value: known without statistics
 };
 
 }  // namespace isthmus

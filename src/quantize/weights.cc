@@ -8,11 +8,14 @@
 
 #include "backends/integers.h"
 #include "exec/tensor.h"
+#include "quantize/grid.h"
 
 namespace isthmus {
 namespace {
 
 constexpr double kMostCode = 127;
+// Of weights that are codes already: the one step below -127 is lost, and no other.
+constexpr int kMostSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
 constexpr double kMostBias = 0x1p30;
 constexpr double kLeastScale = 0x1p-60;
@@ -87,6 +90,13 @@ double least_squares_scale(const Channels& layout, std::span<const float> number
   return best_scale;
 }
 
+// Of a channel whose weights are codes already, as an archive that is quantized has them.
+std::optional<float> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
+  std::vector<float> all;
+  layout.each_run(numbers, channel, [&](std::span<const float> run) { all.insert(all.end(), run.begin(), run.end()); });
+  return grid_of(all, kMostSteps);
+}
+
 std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
                              float input_scale, const LayerOptions& options) {
   std::vector<double> scales(layout.channels);
@@ -95,12 +105,17 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
     const double own = largest(layout, numbers, c);
     most = std::max(most, own);
     scales[c] = own / kMostCode;
-    if (options.per_channel && options.least_squares && own > 0) {
+    const auto grid = options.per_channel ? own_grid(layout, numbers, c) : std::nullopt;
+    if (grid) {
+      scales[c] = static_cast<double>(*grid);
+    } else if (options.per_channel && options.least_squares && own > 0) {
       scales[c] = least_squares_scale(layout, numbers, c, own);
     }
   }
   // A channel without weights has a scale like the others.
-  const double usual = most > 0 ? most / kMostCode : 1;
+  double usual = most > 0 ? most / kMostCode : 1;
+  if (!options.per_channel)
+    usual = static_cast<double>(grid_of(numbers, kMostSteps).value_or(static_cast<float>(usual)));
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.channels; ++c) {
     double scale = options.per_channel && scales[c] > 0 ? scales[c] : usual;

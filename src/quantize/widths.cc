@@ -6,6 +6,7 @@
 
 #include "base/union_find.h"
 #include "quantize/front.h"
+#include "quantize/pins.h"
 
 namespace isthmus {
 namespace {
@@ -118,6 +119,10 @@ std::vector<DType> choose_widths(const Graph& graph, const BackendDesc& backend,
   std::vector<DType> widths(graph.values().size(), config.storage);
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     for (const ValueId output : graph.nodes()[n].outputs) widths[output.index] = settings[n].storage;
+  }
+  const PinnedFlow pinned = pinned_flow(graph);
+  for (const ValueId input : graph.inputs()) {
+    widths[input.index] = pinned.storage[input.index].value_or(config.storage);
   }
   if (!config.wide || config.storage != kNarrow || backend.integers.wide_reads == nullptr) return widths;
   const std::vector<bool> are_wide = WidthChooser(graph, backend.integers, precision, settings, config).are_wide();

@@ -101,10 +101,16 @@ void add_group(const Outcome& outcome, ValueId id, Explanation& out) {
   if (group == nullptr) return;
   out.group = Explanation::SharedScale{Neighbourhood(outcome, *group).members(id),
                                        std::string(name_of(group->storage)),
-                                       outcome.plan->has_ranges,
+                                       outcome.plan->has_ranges || group->pin,
                                        group->quant.scale(),
                                        group->quant.zero_point,
-                                       group->range};
+                                       group->range,
+                                       {},
+                                       {}};
+  if (group->pin) {
+    out.group->pin = outcome.model[*group->pin].name;
+    out.group->pin_origin = origin_words(outcome.model.producer(*group->pin)->origin);
+  }
   for (const Cut& cut : outcome.plan->cuts) {
     const Ends ends = ends_of(outcome.model, cut.tie);
     const bool is_own = ends.input == id || ends.result == id;

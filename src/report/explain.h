@@ -29,10 +29,11 @@ struct Explanation {
   struct SharedScale {
     std::vector<GroupMember> members;  // the nearest to the value first
     std::string storage;
-    bool has_parameters = false;  // without data there are none
+    bool has_parameters = false;  // without data and pins there are none
     float scale = 0;
     std::int32_t zero_point = 0;
     Range range;
+    std::string pin, pin_origin;  // the value to which the archive gives these parameters, and where; may be empty
   };
   // A rescale on an edge of the group.
   struct CutEdge {

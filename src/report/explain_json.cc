@@ -24,6 +24,8 @@ Json group_json(const Explanation::SharedScale& group) {
   json["scale"] = group.has_parameters ? Json(group.scale) : Json(nullptr);
   json["zero_point"] = group.has_parameters ? Json(group.zero_point) : Json(nullptr);
   json["range"] = group.has_parameters ? range_json(group.range) : Json(nullptr);
+  json["pin"] = nullptr;
+  if (!group.pin.empty()) json["pin"] = {{"value", group.pin}, {"origin", group.pin_origin}};
   return json;
 }
 

@@ -43,6 +43,10 @@ void add_group(const Explanation::SharedScale& group, std::string& out) {
     out += "; its numbers need data: --calibrate";
   }
   out += "\n";
+  if (!group.pin.empty()) {
+    out += fmt::format("    pinned by the archive: %{}{}\n", group.pin,
+                       group.pin_origin.empty() ? "" : fmt::format(" ({})", group.pin_origin));
+  }
   std::size_t width = 0;
   for (const Explanation::GroupMember& member : group.members) width = std::max(width, member.value.size() + 1);
   for (const Explanation::GroupMember& member : group.members) add_member(member, width, out);

@@ -23,6 +23,9 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kWide, "wide",
      "only sums of 32 bits and the first layers read it, so 16 bits cost next to nothing",
      "`wide = false` in quant.toml leaves it 8"},
+    {PrecisionCause::kArchive, "archive", "the archive has quantized it", ""},
+    {PrecisionCause::kLeftInFloat, "left-in-float", "the archive has quantized other nodes, and left this one in float",
+     "quantize it in PyTorch, or export the model in float and let Isthmus quantize it"},
     {PrecisionCause::kFewestBytes, "fewest-bytes", "that way the fewest bytes are converted around it", ""},
 };
 

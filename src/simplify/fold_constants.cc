@@ -7,7 +7,8 @@
 namespace isthmus {
 namespace {
 
-// A result larger than this is made only if it is no larger than what it is made of: an expanded scalar stays one.
+// A result larger than this is made only if it has no more elements than what it is made of: an expanded scalar stays
+// one, codes become weights.
 constexpr std::uint64_t kMostGrowth = std::uint64_t{1} << 20;
 
 bool is_worth_storing(const Site& site) {
@@ -20,7 +21,8 @@ bool is_worth_storing(const Site& site) {
   std::uint64_t available = kMostGrowth;
   for (const ValueId input : site.inputs) {
     const TensorView& data = *site.graph().constant(input)->data;
-    available = std::max(available, static_cast<std::uint64_t>(data.element_count()) * size_of(data.dtype));
+    const std::size_t element = std::max(size_of(data.dtype), size_of(site.result().dtype));
+    available = std::max(available, static_cast<std::uint64_t>(data.element_count()) * element);
   }
   return bytes <= available;
 }

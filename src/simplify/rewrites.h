@@ -10,6 +10,9 @@ Replacement fold_constants(const Site& site);
 Replacement merge_movement(const Site& site);
 Replacement merge_clamps(const Site& site);
 Replacement fold_into_layer(const Site& site);
+Replacement pair_conversions(const Site& site);
+Replacement raise_dequantize(const Site& site);
+Replacement raise_pins(const Site& site);
 
 // The rows of the above, in order.
 std::span<const Rewrite> simplifications();

@@ -11,6 +11,10 @@ std::span<const Rewrite> simplifications() {
       {"merge-movement", "permute(permute(x)) -> permute(x); reshape(reshape(x)) -> reshape(x); ...", merge_movement},
       {"merge-clamps", "clamp(clamp(x)) -> clamp(x)", merge_clamps},
       {"fold-into-layer", "conv(x) * a, linear(x) + b, with numbers for channels -> other weights", fold_into_layer},
+      {"pair-conversions", "dequantize(quantize(x)) of the same parameters -> fake_quantize(x)", pair_conversions},
+      {"raise-dequantize", "dequantize(reshape(x)) -> reshape(dequantize(x)); permute", raise_dequantize},
+      {"raise-pins", "fake_quantize(reshape(x)) -> reshape(fake_quantize(x)); permute; twice the same -> once",
+       raise_pins},
   };
   return kRewrites;
 }

@@ -23,5 +23,12 @@ TEST(QuantizeLawsSlow, QuantizedGraphsCompute) {
   }
 }
 
+TEST(QuantizeLawsSlow, ParametersOfAnArchiveAreThePlans) {
+  for (unsigned seed = kFirst; seed < kLast; ++seed) {
+    EXPECT_EQ(test::broken_pin_law(seed), "") << "seed " << seed;
+    if (HasFailure()) break;
+  }
+}
+
 }  // namespace
 }  // namespace isthmus

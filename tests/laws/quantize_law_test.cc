@@ -20,6 +20,13 @@ TEST(QuantizeLaws, QuantizedGraphsCompute) {
   }
 }
 
+TEST(QuantizeLaws, ParametersOfAnArchiveAreThePlans) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    EXPECT_EQ(test::broken_pin_law(seed), "") << "seed " << seed;
+    if (HasFailure()) break;
+  }
+}
+
 // The laws above say something only where there are cuts, kept ties, codes and floats.
 TEST(QuantizeLaws, RandomGraphsHaveSomethingToDecide) {
   test::Decided decided;

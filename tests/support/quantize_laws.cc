@@ -17,6 +17,7 @@
 #include "ir/verify.h"
 #include "pipeline.h"
 #include "quantize/prove.h"
+#include "support/converted.h"
 #include "support/plan_laws.h"
 #include "support/random_quant_model.h"
 
@@ -121,6 +122,42 @@ std::string broken_plan_law(unsigned seed) {
   if (auto tie = unequal_tie(applied->graph, backend()); !tie.empty()) return broken("an applied tie", tie);
   const auto proven = prove(*applied, backend(), graph, config);
   return proven ? std::string() : broken("proof", proven.error().text() + "\n" + print(applied->graph));
+}
+
+std::string broken_pin_law(unsigned seed) {
+  RandomQuantModel model(seed, seed % 3 == 0 ? Widths::kWild : Widths::kTame);
+  const Graph graph = prepared_graph(model.make());
+  const Statistics statistics = observed(graph, {model.inputs(graph), model.inputs(graph)});
+  QuantConfig config;
+  config.front = 0;
+  const QuantPlan first = planned(graph, statistics, config);
+  const Given given = [&](const Graph&, ValueId id) -> std::optional<Pin> {
+    const Group* group = first.group(id);
+    return group == nullptr ? std::nullopt : std::optional(Pin{group->quant, group->storage});
+  };
+  const Graph archive = converted(graph, given);
+  const auto broken = [&](std::string_view law, const std::string& how) {
+    return fmt::format("{}: {}\n{}", law, how, print(archive));
+  };
+  Diagnostics diagnostics;
+  const auto prepared = prepare(archive, {&backend(), {}}, diagnostics);
+  if (!prepared) return broken("preparing", prepared.error().text());
+  const auto quantized = quantize(*prepared, backend(), nullptr, config, diagnostics);
+  if (!quantized) return broken("quantizing", quantized.error().text());
+  if (!quantized->plan.has_ranges) return broken("needs no data", diagnostics.entries().back().text);
+  for (const Diagnostic& said : diagnostics.entries()) {
+    if (said.code == "illegal-ratio") return broken("ratios of a plan are legal", said.text);
+  }
+  for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
+    const auto pin = given(graph, ValueId{i});
+    const auto again = quantized->model.find(graph.values()[i].name);
+    const Group* group = again ? quantized->plan.group(*again) : nullptr;
+    if (!pin || group == nullptr || group->quant == pin->quant) continue;
+    return broken("the same parameters", fmt::format("%{} has scale {} zp {}, had {} zp {}", graph.values()[i].name,
+                                                     group->quant.scale(), group->quant.zero_point,
+                                                     pin->quant.scale(), pin->quant.zero_point));
+  }
+  return {};
 }
 
 std::string broken_compute_law(unsigned seed) {

@@ -15,6 +15,9 @@ std::string broken_plan_law(unsigned seed);
 // computes nearly what the model computes.
 std::string broken_compute_law(unsigned seed);
 
+// Parameters that are written into the model, as PyTorch writes them, are those that the next plan has, without data.
+std::string broken_pin_law(unsigned seed);
+
 struct Decided {
   std::size_t cuts = 0, kept_ties = 0, nodes_in_codes = 0, nodes_in_float = 0;
 };

@@ -20,6 +20,7 @@ constexpr SharingRow kSharing[] = {
     {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
     {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
     {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+    {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
     {Op::kAvgPool2d, Sharing::kMustEqual, "has zero points but no scale"},
 };
 

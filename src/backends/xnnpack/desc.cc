@@ -12,6 +12,7 @@ constexpr SharingRow kSharing[] = {
     {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
     {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
     {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+    {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
 };
 
 // What lies outside is only asserted by the library, or not even that.

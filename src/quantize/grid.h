@@ -1,0 +1,13 @@
+// Numbers that are codes already.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace isthmus {
+
+// The least number of which all of these are multiples, none more than `most` times as large, save for rounding to
+// f32. Quantized by it they lose nothing. Nothing where there is none such, and for nothing but zeros.
+std::optional<float> grid_of(std::span<const float> numbers, int most);
+
+}  // namespace isthmus

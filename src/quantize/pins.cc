@@ -1,0 +1,245 @@
+// Reads pins, brings them to what a device can hold, and follows them through the graph.
+#include "quantize/pins.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "exec/integer_constants.h"
+#include "ir/literals.h"
+#include "ir/rewriter.h"
+#include "ops/emitter.h"
+#include "ops/table.h"
+
+namespace isthmus {
+namespace {
+
+// Below it a product of two scales may be no normal number.
+constexpr double kLeastScale = 0x1p-60;
+
+const FakeQuantizeAttrs* pin_attrs(const Node& node) { return std::get_if<FakeQuantizeAttrs>(&node.attrs); }
+
+Pin pin_of(const FakeQuantizeAttrs& attrs) {
+  return {{{static_cast<float>(attrs.scale)}, static_cast<std::int32_t>(attrs.zero_point), -1}, attrs.dtype};
+}
+
+std::string place(const Graph& graph, const Node& node) {
+  return fmt::format("%{}{}", graph[node.inputs[0]].name,
+                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+}
+
+// Codes without sign are those with it, moved by half of their number.
+FakeQuantizeAttrs with_sign(FakeQuantizeAttrs attrs) {
+  constexpr std::int64_t kHalf = 128;
+  if (attrs.dtype != DType::kU8) return attrs;
+  return {attrs.scale, attrs.zero_point - kHalf, attrs.min - kHalf, attrs.max - kHalf, DType::kI8};
+}
+
+// Why no device like this holds such parameters, and what would help.
+struct Refusal {
+  std::string_view code;
+  std::string why;
+  std::string_view fix;
+};
+std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const BackendDesc& backend) {
+  const auto& types = backend.integers.storage;
+  if (std::ranges::find(types, attrs.dtype) == types.end()) {
+    return Refusal{"pin-type", fmt::format("{} has no codes of {}", backend.name, name_of(attrs.dtype)),
+                   "quantize activations to int8 in PyTorch"};
+  }
+  const auto scale = static_cast<float>(attrs.scale);
+  if (!std::isnormal(scale) || static_cast<double>(scale) < kLeastScale) {
+    return Refusal{"pin-scale", fmt::format("its scale {} is too close to nothing", float_text(attrs.scale)),
+                   "give the observer in PyTorch a larger eps"};
+  }
+  const CodeRange codes = code_range(attrs.dtype);
+  if (attrs.zero_point < codes.min || attrs.zero_point > codes.max) {
+    return Refusal{"pin-zero-point",
+                   fmt::format("its zero point {} is no code of {}", attrs.zero_point, name_of(attrs.dtype)),
+                   "take an observer in PyTorch whose ranges contain zero"};
+  }
+  if (attrs.dtype == DType::kI16 && attrs.zero_point != 0) {
+    return Refusal{
+        "pin-zero-point",
+        fmt::format("{} has 16-bit codes around zero only, its zero point is {}", backend.name, attrs.zero_point),
+        "quantize 16-bit activations symmetrically in PyTorch"};
+  }
+  return std::nullopt;
+}
+
+// Whether the type has more codes than are used. A single one at an end, as symmetric ranges leave it, is seen only by
+// what would be clipped.
+bool has_more_codes(const FakeQuantizeAttrs& attrs) {
+  const CodeRange codes = code_range(attrs.dtype);
+  return attrs.min > codes.min + 1 || attrs.max < codes.max - 1;
+}
+// The numbers of the first code and of the last.
+ClampAttrs bounds_of(const FakeQuantizeAttrs& attrs) {
+  const auto number = [&](std::int64_t code) { return static_cast<double>(code - attrs.zero_point) * attrs.scale; };
+  return ClampAttrs{number(attrs.min), number(attrs.max)};
+}
+
+bool hands_on(const Node& node) {
+  if (node.op == Op::kForeign) return false;
+  const QFlow flow = def(node.op).flow;
+  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
+}
+
+template <class Use>
+void each_data_input(const Node& node, const Use& use) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (is_data_input(node.op, i)) use(node.inputs[i]);
+  }
+}
+
+}  // namespace
+
+Pins pins_of(const Graph& graph) {
+  Pins pins;
+  for (const Node& node : graph.nodes()) {
+    if (const FakeQuantizeAttrs* attrs = pin_attrs(node)) pins[node.outputs[0]] = pin_of(*attrs);
+  }
+  return pins;
+}
+
+Range range_of(const Pin& pin) {
+  const CodeRange codes = code_range(pin.storage);
+  const auto scale = static_cast<double>(pin.quant.scale());
+  return {scale * static_cast<double>(codes.min - pin.quant.zero_point),
+          scale * static_cast<double>(codes.max - pin.quant.zero_point)};
+}
+
+Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics) {
+  if (std::ranges::none_of(graph.nodes(), [](const Node& node) { return pin_attrs(node) != nullptr; })) return graph;
+  Rewriter rewriter(graph);
+  Emitter emitter(rewriter.graph());
+  for (const Node& node : graph.nodes()) {
+    const FakeQuantizeAttrs* given = pin_attrs(node);
+    if (given == nullptr) {
+      rewriter.copy(node);
+      continue;
+    }
+    const std::string& name = graph[node.outputs[0]].name;
+    ValueId input = rewriter.map(node.inputs[0]);
+    FakeQuantizeAttrs attrs = with_sign(*given);
+    if (const auto refused = refusal_of(attrs, backend)) {
+      diagnostics.warn(std::string(refused->code), name,
+                       fmt::format("the archive gives {} parameters that {} cannot hold: {}; they are not used; {}",
+                                   place(graph, node), backend.name, refused->why, refused->fix));
+      rewriter.replace(node.outputs[0], input);
+      continue;
+    }
+    emitter.begin(node.origin, name, node.in_float);
+    if (has_more_codes(attrs)) input = TRY(emitter.emit(Op::kClamp, bounds_of(attrs), {input}));
+    const CodeRange codes = code_range(attrs.dtype);
+    attrs.min = codes.min;
+    attrs.max = codes.max;
+    const ValueId pinned = TRY(emitter.emit(node.op, attrs, {input}));
+    if (!rewriter.graph().find(name)) rewriter.graph().rename(pinned, name);
+    rewriter.replace(node.outputs[0], pinned);
+  }
+  return std::move(rewriter).finish();
+}
+
+Expected<Graph> with_conversions(const Graph& graph) {
+  Rewriter rewriter(graph);
+  Emitter emitter(rewriter.graph());
+  std::map<ValueId, std::vector<std::pair<FakeQuantizeAttrs, ValueId>>> made;  // several readers share a conversion
+  for (const Node& node : graph.nodes()) {
+    const FakeQuantizeAttrs* given = pin_attrs(node);
+    if (given == nullptr) {
+      rewriter.copy(node);
+      continue;
+    }
+    ValueId input = rewriter.map(node.inputs[0]);
+    auto& known = made[input];
+    const auto twin = std::ranges::find(known, *given, &std::pair<FakeQuantizeAttrs, ValueId>::first);
+    if (twin != known.end()) {
+      rewriter.replace(node.outputs[0], twin->second);
+      continue;
+    }
+    const FakeQuantizeAttrs attrs = with_sign(*given);
+    const CodeRange codes = code_range(attrs.dtype);
+    const std::string& name = graph[node.outputs[0]].name;
+    emitter.begin(node.origin, name, node.in_float);
+    if (attrs.min > codes.min || attrs.max < codes.max) {
+      input = TRY(emitter.emit(Op::kClamp, bounds_of(attrs), {input}));
+    }
+    Graph& out = rewriter.graph();
+    const Shape shape = graph.type(node.outputs[0]).shape;
+    const NodeId there =
+        out.add_node(Op::kQuantize, QuantizeAttrs{-1, codes.min, codes.max, attrs.dtype}, {input},
+                     {{out.unused_name(name + ".codes"), {attrs.dtype, shape, pin_of(attrs).quant}}}, node.origin);
+    const NodeId back = out.add_node(Op::kDequantize, DequantizeAttrs{}, {out[there].outputs[0]},
+                                     {{out.unused_name(name), {DType::kF32, shape}}}, node.origin);
+    known.emplace_back(*given, out[back].outputs[0]);
+    rewriter.replace(node.outputs[0], out[back].outputs[0]);
+  }
+  return std::move(rewriter).finish();
+}
+
+Graph with_pins(const Graph& graph, const Pins& changed) {
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes()) {
+    const auto found = node.outputs.empty() ? changed.end() : changed.find(node.outputs[0]);
+    if (found == changed.end()) {
+      rewriter.copy(node);
+      continue;
+    }
+    Node other = node;
+    auto& attrs = std::get<FakeQuantizeAttrs>(other.attrs);
+    attrs.scale = static_cast<double>(found->second.quant.scale());
+    attrs.zero_point = found->second.quant.zero_point;
+    rewriter.copy(other);
+  }
+  return std::move(rewriter).finish();
+}
+
+PinnedFlow pinned_flow(const Graph& graph) {
+  const std::size_t count = graph.values().size();
+  PinnedFlow flow{false, std::vector<bool>(count, false), std::vector<bool>(count, false),
+                  std::vector<std::optional<DType>>(count)};
+  for (const Node& node : graph.nodes()) {
+    if (const FakeQuantizeAttrs* attrs = pin_attrs(node)) {
+      flow.has_pins = true;
+      flow.is_given[node.outputs[0].index] = true;
+      flow.storage[node.outputs[0].index] = attrs->dtype;
+      continue;
+    }
+    if (!hands_on(node)) continue;
+    bool is_given = true;
+    each_data_input(node, [&](ValueId id) {
+      is_given = is_given && (flow.is_given[id.index] || graph.constant(id) != nullptr);
+      auto& storage = flow.storage[node.outputs[0].index];
+      if (!storage) storage = flow.storage[id.index];
+    });
+    flow.is_given[node.outputs[0].index] = is_given && flow.storage[node.outputs[0].index].has_value();
+  }
+  if (!flow.has_pins) return flow;
+  std::vector<std::size_t> left(count, 0);  // readers that do not round it
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId input : node.inputs) ++left[input.index];
+  }
+  for (const Output& output : graph.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) ++left[id->index];
+  }
+  const std::vector<std::size_t> readers = left;
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    if (node.outputs.size() != 1) continue;
+    const std::size_t result = node.outputs[0].index;
+    flow.is_taken[result] = readers[result] > 0 && left[result] == 0;
+    const bool rounds = pin_attrs(node) != nullptr || (hands_on(node) && flow.is_taken[result]);
+    if (!rounds) continue;
+    each_data_input(node, [&](ValueId id) {
+      --left[id.index];
+      if (!flow.is_given[id.index]) flow.storage[id.index] = flow.storage[result];
+    });
+  }
+  for (const ValueId id : graph.inputs()) flow.is_taken[id.index] = readers[id.index] > 0 && left[id.index] == 0;
+  return flow;
+}
+
+}  // namespace isthmus

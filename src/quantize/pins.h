@@ -1,0 +1,51 @@
+// Parameters that the model itself asks for: those of an archive that PyTorch has quantized.
+//
+// They stand in its fake_quantize nodes, which make of every number the nearest one that has a code. The result of such
+// a node is a value like others whose parameters nobody may change; what only such nodes read, over movers and clamps,
+// is seen by nobody before it is rounded.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/diag.h"
+#include "ir/graph.h"
+#include "stats/range.h"
+
+namespace isthmus {
+
+// Parameters that nobody may change.
+struct Pin {
+  Quant quant;
+  DType storage = DType::kI8;
+  bool operator==(const Pin&) const = default;
+};
+using Pins = std::map<ValueId, Pin>;
+
+// By result of a fake_quantize.
+Pins pins_of(const Graph& graph);
+// From the first code to the last.
+Range range_of(const Pin& pin);
+
+// The graph with pins that the device can hold: codes without sign become codes with it, fewer codes than the type has
+// become a clamp. Those that it cannot hold are gone; each is a warning with the reason and what would help.
+Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics);
+
+// The graph with pins as what they are in float: a quantize and a dequantize, whose parameters stand in types.
+Expected<Graph> with_conversions(const Graph& graph);
+
+// The graph with other parameters in some of its pins.
+Graph with_pins(const Graph& graph, const Pins& changed);
+
+// What the archive says of the values around its pins.
+struct PinnedFlow {
+  bool has_pins = false;
+  std::vector<bool> is_given;                 // by value: a pin, or what movers, joins and clamps make of pins
+  std::vector<bool> is_taken;                 // by value: all its readers are pins, or movers, joins and clamps before
+  std::vector<std::optional<DType>> storage;  // by value: the codes of the pins that give or take it
+};
+PinnedFlow pinned_flow(const Graph& graph);
+
+}  // namespace isthmus
