@@ -187,8 +187,7 @@ TEST(Converted, AConvolutionIsComputedBitForBit) {
   const Graph model = test::graph_of(R"(graph
   input %x : f32[1,2,6,6]
   const %a : f32[4,2,1,1] = [0.3,-0.4,0.5,0.2,1.3,-2.4,3.5,1.2]
-  const %bias : f32[4] = [0.3,-0.2,0.1,0.7]
-  %conv = conv2d(%x, %a, %bias) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
+  %conv = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,6,6]
   return %conv
 )");
   const std::vector<Tensor> inputs{random_tensor({1, 2, 6, 6})};

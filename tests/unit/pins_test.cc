@@ -128,7 +128,7 @@ TEST(PinsOnDevices, CodesWithoutSignAreMoved) {
 }
 
 TEST(PinsOnDevices, FewerCodesAreAClamp) {
-  EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-8 max=7", xnnpack()), HasSubstr("clamp(%x) min=-4 max=3.5"));
+  EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-8 max=7", xnnpack()), HasSubstr("clamp(%x) min=-4.0 max=3.5"));
   EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-127", xnnpack()), Not(HasSubstr("clamp")));
 }
 

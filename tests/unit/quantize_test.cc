@@ -82,11 +82,11 @@ TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
 }
 
 TEST(Weights, OneScaleForEachChannelOrOneForAll) {
-  const Tensor weights = floats({2, 2}, {1, -0.5F, 0.015F, 0.02F});
+  const Tensor weights = floats({2, 2}, {1, -0.5003F, 0.015F, 0.02013F});
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
   const QuantizedLayer each = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {true, false, std::nullopt});
-  EXPECT_THAT(each.weight_quant.scales, ElementsAre(1.0F / 127, 0.02F / 127));
-  EXPECT_THAT(each.bias_quant.scales, ElementsAre(0.5F * (1.0F / 127), 0.5F * (0.02F / 127)));
+  EXPECT_THAT(each.weight_quant.scales, ElementsAre(1.0F / 127, 0.02013F / 127));
+  EXPECT_THAT(each.bias_quant.scales, ElementsAre(0.5F * (1.0F / 127), 0.5F * (0.02013F / 127)));
   EXPECT_EQ(each.weight_quant.axis, 0);
   const Tensor codes = Tensor::from(each.weights);
   EXPECT_THAT(codes.data<std::int8_t>(), ElementsAre(127, -64, 95, 127));
