@@ -12,7 +12,6 @@
 
 #include "base/union_find.h"
 #include "ir/literals.h"
-#include "ir/readers.h"
 #include "quantize/elements.h"
 
 namespace isthmus {
@@ -118,11 +117,14 @@ class Solver {
   bool counts(ValueId id) const { return !is_hidden_[id.index]; }
 
   Expected<void> find_edges() {
-    is_hidden_ = values_behind_pins();
+    std::vector<bool> shares;
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      shares.push_back(in_.precision[n] == Precision::kCodes && must_share(in_.backend.integers, graph_.nodes()[n].op));
+    }
+    is_hidden_ = values_before_pins(graph_, in_.pins, shares);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (in_.precision[n] != Precision::kCodes) continue;
-      if (!must_share(in_.backend.integers, node.op)) continue;
+      if (!shares[n]) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId value = node.inputs[i];
         if (!is_data_input(node.op, i)) continue;
@@ -148,28 +150,6 @@ class Solver {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::sort(order_, [&](std::size_t a, std::size_t b) { return key(edges_[a]) < key(edges_[b]); });
     return {};
-  }
-
-  // By value: whether all who read it are pins, or nodes in codes that share and whose results only pins read.
-  std::vector<bool> values_behind_pins() const {
-    std::vector<bool> result(graph_.values().size(), false);
-    if (in_.pins.empty()) return result;
-    std::vector<std::size_t> left = reader_counts(graph_);
-    const std::vector<std::size_t> readers = left;
-    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
-      const Node& node = graph_.nodes()[n];
-      if (node.outputs.size() != 1) continue;
-      const ValueId made = node.outputs[0];
-      const bool is_pin = in_.pins.contains(made);
-      result[made.index] = !is_pin && readers[made.index] > 0 && left[made.index] == 0;
-      if (in_.precision[n] != Precision::kCodes || !must_share(in_.backend.integers, node.op)) continue;
-      if (!is_pin && !result[made.index]) continue;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (is_data_input(node.op, i)) --left[node.inputs[i].index];
-      }
-    }
-    for (const ValueId id : graph_.inputs()) result[id.index] = readers[id.index] > 0 && left[id.index] == 0;
-    return result;
   }
 
   using Key = std::tuple<bool, std::uint64_t, double, std::string_view, std::string_view>;

@@ -9,6 +9,7 @@
 
 #include "exec/integer_constants.h"
 #include "ir/literals.h"
+#include "ir/readers.h"
 #include "ir/rewriter.h"
 #include "ops/emitter.h"
 #include "ops/table.h"
@@ -197,6 +198,24 @@ Graph with_pins(const Graph& graph, const Pins& changed) {
   return std::move(rewriter).finish();
 }
 
+std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const std::vector<bool>& shares) {
+  std::vector<bool> result(graph.values().size(), false);
+  if (pins.empty()) return result;
+  const std::vector<std::size_t> readers = reader_counts(graph);
+  std::vector<std::size_t> left = readers;  // those that do not round it
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    if (node.outputs.size() != 1) continue;
+    const ValueId made = node.outputs[0];
+    const bool is_pin = pins.contains(made);
+    result[made.index] = !is_pin && readers[made.index] > 0 && left[made.index] == 0;
+    if (!shares[n] || (!is_pin && !result[made.index])) continue;
+    each_data_input(node, [&](ValueId id) { --left[id.index]; });
+  }
+  for (const ValueId id : graph.inputs()) result[id.index] = readers[id.index] > 0 && left[id.index] == 0;
+  return result;
+}
+
 PinnedFlow pinned_flow(const Graph& graph) {
   const std::size_t count = graph.values().size();
   PinnedFlow flow{false, std::vector<bool>(count, false), std::vector<bool>(count, false),
@@ -218,27 +237,17 @@ PinnedFlow pinned_flow(const Graph& graph) {
     flow.is_given[node.outputs[0].index] = is_given && flow.storage[node.outputs[0].index].has_value();
   }
   if (!flow.has_pins) return flow;
-  std::vector<std::size_t> left(count, 0);  // readers that do not round it
-  for (const Node& node : graph.nodes()) {
-    for (const ValueId input : node.inputs) ++left[input.index];
-  }
-  for (const Output& output : graph.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) ++left[id->index];
-  }
-  const std::vector<std::size_t> readers = left;
+  std::vector<bool> shares;
+  for (const Node& node : graph.nodes()) shares.push_back(pin_attrs(node) != nullptr || hands_on(node));
+  const Pins pins = pins_of(graph);
+  flow.is_taken = values_before_pins(graph, pins, shares);
   for (std::size_t n = graph.nodes().size(); n-- > 0;) {
     const Node& node = graph.nodes()[n];
-    if (node.outputs.size() != 1) continue;
-    const std::size_t result = node.outputs[0].index;
-    flow.is_taken[result] = readers[result] > 0 && left[result] == 0;
-    const bool rounds = pin_attrs(node) != nullptr || (hands_on(node) && flow.is_taken[result]);
-    if (!rounds) continue;
+    if (!shares[n] || (!pins.contains(node.outputs[0]) && !flow.is_taken[node.outputs[0].index])) continue;
     each_data_input(node, [&](ValueId id) {
-      --left[id.index];
-      if (!flow.is_given[id.index]) flow.storage[id.index] = flow.storage[result];
+      if (!flow.is_given[id.index]) flow.storage[id.index] = flow.storage[node.outputs[0].index];
     });
   }
-  for (const ValueId id : graph.inputs()) flow.is_taken[id.index] = readers[id.index] > 0 && left[id.index] == 0;
   return flow;
 }
 

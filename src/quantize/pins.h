@@ -39,6 +39,10 @@ Expected<Graph> with_conversions(const Graph& graph);
 // The graph with other parameters in some of its pins.
 Graph with_pins(const Graph& graph, const Pins& changed);
 
+// By value: whether all who read it are pins, or sharing nodes whose results only pins read, so that nobody sees its
+// numbers. `shares` by node.
+std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const std::vector<bool>& shares);
+
 // What the archive says of the values around its pins.
 struct PinnedFlow {
   bool has_pins = false;
