@@ -7,6 +7,7 @@
 
 #include "ops/table.h"
 #include "quantize/elements.h"
+#include "quantize/structure.h"
 
 namespace isthmus {
 namespace {
@@ -52,14 +53,16 @@ std::vector<bool> front_layers(const Graph& graph, double share) {
     for (const ValueId output : node.outputs) depth[output.index] = before + (costs[i].products > 0 ? 1 : 0);
     if (!node.outputs.empty()) order.push_back(i);
   }
+  std::vector<bool> result(count, false);
+  if (!(share > 0)) return result;
+  const std::vector<std::uint64_t> structure = structure_of(graph);
   std::ranges::sort(order, {}, [&](std::size_t i) {
-    const Value& value = graph[graph.nodes()[i].outputs[0]];
+    const ValueId id = graph.nodes()[i].outputs[0];
     // What a layer makes is read by other nodes of its depth, those by nodes behind them.
     const bool is_layer = costs[i].products > 0;
-    return std::tuple(depth[graph.nodes()[i].outputs[0].index], !is_layer, costs[i].products, is_layer ? 0 : i,
-                      std::string_view(value.name));
+    return std::tuple(depth[id.index], !is_layer, costs[i].products, is_layer ? 0 : i, structure[id.index],
+                      std::string_view(graph[id].name));
   });
-  std::vector<bool> result(count, false);
   std::vector<bool> is_behind(graph.values().size(), false);  // depends on a layer that is not in front
   for (const std::size_t i : order) {
     const Node& node = graph.nodes()[i];

@@ -12,7 +12,9 @@
 
 #include "base/union_find.h"
 #include "ir/literals.h"
+#include "ops/table.h"
 #include "quantize/elements.h"
+#include "quantize/structure.h"
 
 namespace isthmus {
 namespace {
@@ -27,6 +29,7 @@ struct Edge {
   ValueId input, result;
   std::uint64_t bytes = 0;
   double ratio = 0;  // log2 of the wider own range over the narrower
+  double width = 0;  // of the input's own range
   bool is_fused = false;
 };
 
@@ -72,7 +75,8 @@ class Solver {
       : in_(input),
         graph_(input.graph),
         ranges_(ranges),
-        in_codes_(values_in_codes(graph_, input.precision, input.config)) {}
+        in_codes_(values_in_codes(graph_, input.precision, input.config)),
+        structure_(structure_of(graph_)) {}
 
   Expected<Grouping> run() {
     TRY(find_edges());
@@ -132,7 +136,7 @@ class Solver {
           constant_ties_.push_back({NodeId{n}, i});
           continue;
         }
-        Edge edge{{NodeId{n}, i}, value, node.outputs[0], elements_of(graph_, value), 0, in_.is_fused[n]};
+        Edge edge{{NodeId{n}, i}, value, node.outputs[0], elements_of(graph_, value), 0, 0, in_.is_fused[n]};
         if (edge.is_fused && !is_made_in_float(value)) {
           is_hidden_[value.index] = true;
         } else {
@@ -140,6 +144,7 @@ class Solver {
           const double a = is_hidden_[value.index] ? 0 : width(TRY(ranges_.own(value)));
           const double b = is_hidden_[edge.result.index] ? 0 : width(TRY(ranges_.own(edge.result)));
           edge.ratio = a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0;
+          edge.width = a;
           // What is rounded in two ways is first rounded in the one that clips less.
           if (is_hidden_[value.index] && in_.pins.contains(edge.result)) edge.ratio = -b;
         }
@@ -152,15 +157,24 @@ class Solver {
     return {};
   }
 
-  using Key = std::tuple<bool, std::uint64_t, double, std::string_view, std::string_view>;
+  // Names tell apart only what nothing else does.
+  using Key =
+      std::tuple<bool, std::uint64_t, double, double, std::uint64_t, std::uint64_t, std::string_view, std::string_view>;
   Key key(const Edge& edge) const {
-    return {!edge.is_fused, std::numeric_limits<std::uint64_t>::max() - edge.bytes, edge.ratio,
-            graph_[edge.result].name, graph_[edge.input].name};
+    return {!edge.is_fused,
+            std::numeric_limits<std::uint64_t>::max() - edge.bytes,
+            edge.ratio,
+            edge.width,
+            structure_[edge.result.index],
+            structure_[edge.input.index],
+            graph_[edge.result].name,
+            graph_[edge.input].name};
   }
 
   Expected<void> find_readers() {
     is_read_outside_.resize(graph_.values().size(), false);
     is_rescaled_.resize(graph_.values().size(), false);
+    finest_.resize(graph_.values().size(), 0);
     std::vector<std::size_t> inside(graph_.values().size(), 0);
     std::vector<std::size_t> all(graph_.values().size(), 0);
     for (const Edge& edge : edges_) ++inside[edge.input.index];
@@ -178,9 +192,35 @@ class Solver {
     }
     for (std::uint32_t i = 0; i < all.size(); ++i) {
       is_read_outside_[i] = in_codes_[i] && all[i] > inside[i];
-      if (in_codes_[i] && counts(ValueId{i})) TRY(ranges_.own(ValueId{i}));
+      if (in_codes_[i] && counts(ValueId{i})) finest_[i] = width(TRY(ranges_.own(ValueId{i})));
     }
+    find_finest();
     return {};
+  }
+
+  // What was in codes of a wide range before somebody took a part of it has lost its bits: no rescale brings them back.
+  void find_finest() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (in_.precision[n] != Precision::kCodes || !takes_numbers(node.op)) continue;
+      double before = kUnlimited;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const ValueId input = node.inputs[i];
+        if (!is_data_input(node.op, i)) continue;
+        // What is not in codes yet becomes codes of any range.
+        const bool has_codes = counts(input) && !is_made_in_float(input) && graph_.constant(input) == nullptr;
+        before = std::min(before, has_codes ? finest_[input.index] : 0);
+      }
+      double& finest = finest_[node.outputs[0].index];
+      if (finest > 0 && std::isfinite(before)) finest = std::max(finest, before);
+    }
+  }
+
+  // Whether the op's results are numbers that its inputs have, and the device does not change their codes.
+  bool takes_numbers(Op op) const {
+    if (op == Op::kForeign || !must_share(in_.backend.integers, op)) return false;
+    const QFlow flow = def(op).flow;
+    return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
   }
 
   State alone(ValueId id) {
@@ -189,8 +229,8 @@ class Solver {
     if (in_.pins.contains(id)) state.pin = id;
     if (!counts(id)) return state;
     state.range = *ranges_.own(id);
-    if ((is_read_outside_[id.index] || is_rescaled_[id.index]) && width(state.range) > 0) {
-      state.narrowest = {width(state.range), id};
+    if ((is_read_outside_[id.index] || is_rescaled_[id.index]) && finest_[id.index] > 0) {
+      state.narrowest = {finest_[id.index], id};
     }
     return state;
   }
@@ -299,10 +339,11 @@ class Solver {
     std::vector<RescaleNeeds> rescales(graph_.values().size());
     for (const Refused& cut : cuts_) {
       const Edge& edge = edges_[cut.edge];
-      const double own = counts(edge.input) ? width(*ranges_.own(edge.input)) : 0;
-      if (own <= 0 || is_made_in_float(edge.input)) continue;
+      const double finest = finest_[edge.input.index];
+      if (finest <= 0 || is_made_in_float(edge.input)) continue;
       const std::uint32_t target = groups_.find(edge.result.index);
-      rescales[groups_.find(edge.input.index)].add({std::max(own, width(states_[target].range)), edge.input}, target);
+      rescales[groups_.find(edge.input.index)].add({std::max(finest, width(states_[target].range)), edge.input},
+                                                   target);
     }
     bool has_changed = false;
     for (Refused& cut : std::exchange(cuts_, {})) {
@@ -373,9 +414,11 @@ class Solver {
   const Graph& graph_;
   Ranges& ranges_;
   std::vector<bool> in_codes_;  // by value
+  std::vector<std::uint64_t> structure_;
   std::vector<bool> is_hidden_;
   std::vector<bool> is_read_outside_;
   std::vector<bool> is_rescaled_;  // is read by a rescale
+  std::vector<double> finest_;     // the least width of a range with which its codes would show all that is in them
   std::vector<Edge> edges_;
   std::vector<Tie> constant_ties_;
   std::vector<std::size_t> order_;  // of edges_

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "backends/integers.h"
@@ -137,7 +137,8 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
   if (!is_known()) return hull;
   // The estimator of whoever computes counts before that of an input or a constant.
   const ValueId first = *std::ranges::min_element(values, {}, [&](ValueId id) {
-    return std::pair(graph_[id].kind != ValueKind::kResult, std::string_view(graph_[id].name));
+    const RangeOptions options = options_of(id);
+    return std::tuple(graph_[id].kind != ValueKind::kResult, options.estimator, options.percentile, options.levels);
   });
   const RangeOptions options = options_of(first);
   const Range found = shared_range_of(parts, options);

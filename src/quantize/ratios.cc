@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "exec/tensor.h"
 #include "ops/table.h"
+#include "quantize/structure.h"
 
 namespace isthmus {
 namespace {
@@ -45,8 +47,9 @@ double weight_scale(const Graph& graph, const Node& node) {
 
 class Sweep {
  public:
-  Sweep(const Graph& graph, QuantPlan& plan, const std::vector<double>& weight_scales)
-      : graph_(graph), plan_(plan), weight_scales_(weight_scales) {}
+  Sweep(const Graph& graph, QuantPlan& plan, const std::vector<double>& weight_scales,
+        const std::vector<std::uint64_t>& structure)
+      : graph_(graph), plan_(plan), weight_scales_(weight_scales), structure_(structure) {}
 
   // Whether there was anything to raise.
   bool raise_all() {
@@ -62,7 +65,7 @@ class Sweep {
 
   void visit(NodeId id, const RatioLimit& limit) {
     const Node& node = graph_[id];
-    Scale result{&plan_.groups[*plan_.group_of[node.outputs[0].index]], nullptr, {}};
+    Scale result{&plan_.groups[*plan_.group_of[node.outputs[0].index]], nullptr, 0, {}};
     std::vector<Scale> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_data_input(node.op, i)) inputs.push_back(scale_of({id, i}));
@@ -80,8 +83,9 @@ class Sweep {
   struct Scale {
     Group* group = nullptr;
     Quant* constant = nullptr;
+    std::uint64_t structure = 0;
     std::string_view name;  // of the value
-    std::pair<double, std::string_view> rank() const { return {value(), name}; }
+    std::tuple<double, std::uint64_t, std::string_view> rank() const { return {value(), structure, name}; }
     double value() const { return static_cast<double>(group != nullptr ? group->quant.scale() : constant->scale()); }
   };
 
@@ -89,11 +93,11 @@ class Sweep {
     const Node& node = graph_[edge.node];
     const ValueId value = node.inputs[edge.input];
     if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) {
-      return {nullptr, &found->second.quant, graph_[value].name};
+      return {nullptr, &found->second.quant, structure_[value.index], graph_[value].name};
     }
     // A tied constant has the parameters of the result.
     const ValueId holder = graph_.constant(value) != nullptr ? node.outputs[0] : value;
-    return {&plan_.groups[*plan_.group_of[holder.index]], nullptr, graph_[value].name};
+    return {&plan_.groups[*plan_.group_of[holder.index]], nullptr, structure_[value.index], graph_[value].name};
   }
 
   static bool is_above(double ratio, const RatioLimit& limit) {
@@ -127,6 +131,7 @@ class Sweep {
   const Graph& graph_;
   QuantPlan& plan_;
   const std::vector<double>& weight_scales_;
+  const std::vector<std::uint64_t>& structure_;
   std::vector<std::pair<Scale, double>> raises_;
 };
 
@@ -151,8 +156,10 @@ Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, Quant
       if (limit->of == RatioOf::kProduct) weight_scales[n] = weight_scale(graph, graph.nodes()[n]);
     }
   }
+  if (demands.empty()) return {};
+  const std::vector<std::uint64_t> structure = structure_of(graph);
   for (int i = 0; i < kMostSweeps; ++i) {
-    Sweep sweep(graph, plan, weight_scales);
+    Sweep sweep(graph, plan, weight_scales, structure);
     for (const auto& [node, limit] : demands) sweep.visit(node, *limit);
     if (!sweep.raise_all()) return {};
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "ops/table.h"
 #include "quantize/groups.h"
 #include "quantize/precision.h"
 
@@ -49,6 +50,7 @@ class Sharing {
       if (const auto* id = std::get_if<ValueId>(&output.value))
         readings_[id->index].push_back({std::nullopt, is_codes});
     }
+    find_finest(backend);
   }
 
   // What the reader that suffers most from one set of parameters for these members loses; and its value.
@@ -86,16 +88,38 @@ class Sharing {
     for (const Reading& reading : readings_[member.value.index]) {
       if (!reading.is_codes && !is_in_codes(member.value)) continue;
       if (!reading.tie) {
-        need = std::min(need, width(member.own));
+        need = std::min(need, finest(member.value));
         continue;
       }
       const ValueId result = graph_[reading.tie->node].outputs[0];
       if (is_cut_.contains(*reading.tie) && is_in_codes(member.value) && !inside.contains(result)) {
         // Behind the rescale nothing is finer than the group there.
-        need = std::min(need, std::max(width(member.own), width(hull_of(*plan_.group(result)))));
+        need = std::min(need, std::max(finest(member.value), width(hull_of(*plan_.group(result)))));
       }
     }
     return need;
+  }
+  // The range whose codes would show all that the value's codes can hold: its own, but what only passes numbers on has
+  // no more bits than the codes that it was given.
+  double finest(ValueId id) const { return finest_.at(id); }
+  void find_finest(const BackendDesc& backend) {
+    for (const Group& group : plan_.groups) {
+      for (const Member& member : group.members) finest_[member.value] = width(member.own);
+    }
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (plan_.precision[n] != Precision::kCodes || !must_share(backend.integers, node.op)) continue;
+      if (def(node.op).flow == QFlow::kComputes || def(node.op).flow == QFlow::kFixedRange) continue;
+      std::vector<double> given;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const ValueId input = node.inputs[i];
+        if (!is_data_input(node.op, i)) continue;
+        const bool is_free = hidden_.contains(input) || !is_in_codes(input);
+        given.push_back(is_free ? 0 : finest(input));
+      }
+      if (given.empty() || finest(node.outputs[0]) <= 0) continue;
+      finest_[node.outputs[0]] = std::max(finest(node.outputs[0]), std::ranges::min(given));
+    }
   }
   Range hull_of(const Group& group) const {
     Range hull;
@@ -112,12 +136,13 @@ class Sharing {
   std::vector<std::vector<Reading>> readings_;  // by value
   std::set<Tie> is_cut_;
   std::set<ValueId> hidden_;  // before fused clamps: never seen by anybody
+  std::map<ValueId, double> finest_;
 };
 
 }  // namespace
 
-std::string decisions(const Graph& graph, const QuantPlan& plan, std::string (*name)(const std::string&)) {
-  const auto named = [&](ValueId id) { return name == nullptr ? graph[id].name : name(graph[id].name); };
+std::string decisions(const Graph& graph, const QuantPlan& plan, const std::function<std::string(ValueId)>& name) {
+  const auto named = [&](ValueId id) { return name == nullptr ? graph[id].name : name(id); };
   std::multiset<std::string> lines;
   for (const Group& group : plan.groups) {
     std::multiset<std::string> members;

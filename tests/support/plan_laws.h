@@ -1,6 +1,7 @@
 // Laws that every plan of every graph keeps, each derived anew from the graph and the ranges.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "quantize/apply.h"
@@ -9,8 +10,9 @@
 namespace isthmus::test {
 
 // All that a plan decides, with values called by their names and sorted by them: two plans decide the same where their
-// words are the same. `name` is applied to each name before.
-std::string decisions(const Graph& graph, const QuantPlan& plan, std::string (*name)(const std::string&) = nullptr);
+// words are the same. `name` calls them otherwise.
+std::string decisions(const Graph& graph, const QuantPlan& plan,
+                      const std::function<std::string(ValueId)>& name = nullptr);
 
 // The first tie of the plan's nodes that neither a group nor a cut answers for; empty where there is none.
 std::string broken_tie(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend);
