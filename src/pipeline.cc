@@ -17,6 +17,7 @@
 #include "quantize/correct_biases.h"
 #include "quantize/equalize.h"
 #include "quantize/pins.h"
+#include "quantize/precision.h"
 #include "quantize/prove.h"
 #include "run/method.h"
 
@@ -153,15 +154,27 @@ namespace {
 QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const BackendDesc& backend,
                           std::vector<ValueError> errors) {
   std::ranges::stable_sort(errors, {}, [](const ValueError& error) { return error.rounding.db(); });
+  const std::vector<bool> is_fused = fused_clamps(model.model, backend);
+  const auto promote = [&](ValueId value) {
+    QuantRule rule;
+    rule.node = model.model[value].name;
+    if (backend.integers.has_float) {
+      rule.in_float = true;
+    } else {
+      rule.storage = DType::kI16;
+    }
+    config.rules.push_back(std::move(rule));
+  };
   std::size_t left = config.promote;
   for (const ValueError& error : errors) {
     const Node* maker = model.model.producer(error.value);
     if (left == 0) break;
-    if (maker == nullptr || must_share(backend.integers, maker->op)) continue;
-    QuantRule rule;
-    rule.node = model.model[error.value].name;
-    rule.in_float = true;
-    config.rules.push_back(std::move(rule));
+    if (maker == nullptr) continue;
+    // A clamp that is part of the node before it goes with that.
+    const bool is_part = is_fused[model.model[error.value].index];
+    if (must_share(backend.integers, maker->op) && !is_part) continue;
+    promote(error.value);
+    if (is_part) promote(maker->inputs[0]);
     --left;
   }
   return config;

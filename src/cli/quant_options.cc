@@ -21,9 +21,12 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
       ->check(CLI::IsMember({"mse", "minmax"}));
   command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
   command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
-  command.add_option("--front", options.front, "share of the products that the first layers may compute in float")
+  command
+      .add_option("--front", options.front,
+                  "share of the products that the first layers may compute in float, or in 16 bits")
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--promote", options.promote, "compute so many of the worst nodes in float");
+  command.add_option("--promote", options.promote,
+                     "compute so many of the worst nodes in float, or in 16 bits where the target has no float");
 }
 
 Expected<QuantConfig> config_of(const QuantOptions& options) {

@@ -134,9 +134,9 @@ class Applier {
       const double ratio = scale / static_cast<double>(to.quant->scale());
       const RatioLimit& limit = *limits[0];
       if (ratio >= limit.min && ratio <= limit.max) break;
-      TensorType step = to;
-      step.quant->scales[0] = static_cast<float>(ratio < limit.min ? scale / limit.min : scale / limit.max);
-      from = emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", std::move(step), id);
+      Quant step = *to.quant;
+      step.scales = {static_cast<float>(ratio < limit.min ? scale / limit.min : scale / limit.max)};
+      from = emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", {to.dtype, to.shape, step}, id);
     }
     return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);
   }
@@ -212,11 +212,19 @@ class Applier {
     const bool is_tied = must_share(backend_.integers, node.op);
     if (graph_.constant(value) != nullptr) {
       if (is_tied) return constant_codes(value, plan_.groups[result_group].quant, plan_.groups[result_group].storage);
-      const ConstantCodes& codes = plan_.constants.at({id, i});
+      const ReaderCodes& codes = plan_.constants.at({id, i});
       return constant_codes(value, codes.quant, codes.storage);
     }
     if (graph_.type(value).dtype != DType::kF32) return as_float(value);
-    return as_codes(value, is_tied ? result_group : group_of(value));
+    const ValueId codes = as_codes(value, is_tied ? result_group : group_of(value));
+    const auto fewer = plan_.narrowed.find({id, i});
+    if (fewer == plan_.narrowed.end()) return codes;
+    // All readers that take fewer bits take the same.
+    const auto [found, is_new] = narrowed_.try_emplace(value);
+    if (is_new) {
+      found->second = rescaled(value, codes, {fewer->second.storage, graph_.type(value).shape, fewer->second.quant});
+    }
+    return found->second;
   }
 
   // A clamp whose bounds lie at or beyond the ends of the codes does nothing.
@@ -379,6 +387,7 @@ class Applier {
   Graph out_;
   std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
   std::map<Place, ValueId> in_codes_;
+  std::map<ValueId, ValueId> narrowed_;
   std::vector<std::size_t> readers_;  // by value of the float graph
   std::vector<std::optional<ValueId>> source_;
 };

@@ -72,12 +72,13 @@ std::vector<ValueId> counting_members(const Graph& graph, const Group& group, co
 }
 
 // Of constant data that a node reads: as wide as what it reads besides, or, where that costs nothing, as its result.
-DType constant_storage(const Graph& graph, const IntegerRules& rules, const Node& node,
-                       const std::vector<DType>& storage) {
+DType constant_storage(const Graph& graph, const IntegerRules& rules, NodeId id, const std::vector<DType>& storage,
+                       const std::map<Tie, ReaderCodes>& narrowed) {
+  const Node& node = graph[id];
   std::optional<DType> widest;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
-    const DType type = storage[node.inputs[i].index];
+    const DType type = narrowed.contains({id, i}) ? DType::kI8 : storage[node.inputs[i].index];
     widest = widest ? wider(*widest, type) : type;
   }
   const DType result = storage[node.outputs[0].index];
@@ -109,10 +110,40 @@ Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, 
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
-      const DType type = constant_storage(graph, backend.integers, node, storage);
+      const DType type = constant_storage(graph, backend.integers, NodeId{n}, storage, plan.narrowed);
       const Quant quant =
           plan.has_ranges ? constant_parameters(graph, input, TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
       plan.constants[{NodeId{n}, i}] = {type, quant};
+    }
+  }
+  return {};
+}
+
+// A reader that has no form with 16 bits, or that multiplies codes of two widths, takes 8 bits of all.
+Expected<void> narrow_readers(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
+                              Ranges& ranges, QuantPlan& plan) {
+  const IntegerRules& rules = backend.integers;
+  if (rules.wide_reads == nullptr) return {};
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (plan.precision[n] != Precision::kCodes || must_share(rules, node.op)) continue;
+    std::vector<std::size_t> wide;
+    bool has_narrow = false;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
+      if (storage[node.inputs[i].index] == DType::kI16) {
+        wide.push_back(i);
+      } else {
+        has_narrow = true;
+      }
+    }
+    if (wide.empty()) continue;
+    const bool mixes = has_narrow && rules.wide_reads(node) == WideReads::kNever;
+    if (!mixes && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index]))) continue;
+    for (const std::size_t i : wide) {
+      const Quant quant =
+          plan.has_ranges ? parameters_of(TRY(ranges.own(node.inputs[i])), DType::kI8) : Quant{{1.0F}, 0, -1};
+      plan.narrowed[{NodeId{n}, i}] = {DType::kI8, quant};
     }
   }
   return {};
@@ -266,6 +297,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
   plan.has_ranges = ranges.is_known() || (!pins.empty() && plan.unknown.empty());
+  TRY(narrow_readers(graph, backend, storage, ranges, plan));
   TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
     TRY(keep_ratios(graph, backend, plan));

@@ -80,8 +80,8 @@ struct Group {
   std::optional<ValueId> pin;  // the member whose parameters, given by the model, are those of all
 };
 
-// Of constant data.
-struct ConstantCodes {
+// Codes that one node alone reads: of constant data, or of a value in fewer bits than it has.
+struct ReaderCodes {
   DType storage = DType::kI8;
   Quant quant;
 };
@@ -93,10 +93,11 @@ struct QuantPlan {
   std::vector<std::optional<std::uint32_t>> group_of;  // by value: of `groups`; nothing for what is not quantized
   std::vector<Group> groups;                           // by their first member
   std::vector<Cut> cuts;                               // by tie
-  std::map<Tie, ConstantCodes> constants;              // of constant data that no tie gives parameters to, by reader
-  bool has_ranges = false;                             // false: nothing is known of the numbers of some group
-  std::vector<std::uint32_t> unknown;                  // those groups
-  Pins moved_pins;                                     // pins that had to give way, and what they should be
+  std::map<Tie, ReaderCodes> constants;                // of constant data that no tie gives parameters to, by reader
+  std::map<Tie, ReaderCodes> narrowed;  // of values that a reader cannot take in as many bits as they have
+  bool has_ranges = false;              // false: nothing is known of the numbers of some group
+  std::vector<std::uint32_t> unknown;   // those groups
+  Pins moved_pins;                      // pins that had to give way, and what they should be
 
   const Group* group(ValueId id) const { return group_of[id.index] ? &groups[*group_of[id.index]] : nullptr; }
 };

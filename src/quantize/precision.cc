@@ -74,6 +74,14 @@ class PrecisionNetwork {
   std::vector<std::size_t> preferred_;  // in codes where that converts no more bytes
 };
 
+// Who cannot read 16 bits may read 8 of them.
+std::optional<Reason> refusal_of(const Graph& graph, const Node& node, const IntegerRules& rules, DType storage) {
+  auto reason = rules.refusal(graph, node, storage);
+  const bool has_both = rules.wide_reads != nullptr && storage == DType::kI16 && !must_share(rules, node.op);
+  if (!reason || !has_both || rules.refusal(graph, node, CodeTypes(DType::kI8, storage))) return reason;
+  return std::nullopt;
+}
+
 // Why a node cannot compute with codes, or shall not; nothing where it may.
 std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const Node& node, const NodeSettings& settings,
                                           bool is_front) {
@@ -146,7 +154,7 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
       result.causes[i] = *archive;
       continue;
     }
-    if (is_real) result.reasons[i] = rules.refusal(graph, node, settings[i].storage);
+    if (is_real) result.reasons[i] = refusal_of(graph, node, rules, settings[i].storage);
     const auto refused = float_cause(is_real, result.reasons[i].has_value(), node, settings[i], is_front[i]);
     if (refused) result.causes[i] = *refused;
     if (!rules.has_float) {

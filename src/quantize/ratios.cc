@@ -92,8 +92,10 @@ class Sweep {
   Scale scale_of(Tie edge) {
     const Node& node = graph_[edge.node];
     const ValueId value = node.inputs[edge.input];
-    if (const auto found = plan_.constants.find(edge); found != plan_.constants.end()) {
-      return {nullptr, &found->second.quant, structure_[value.index], graph_[value].name};
+    for (auto* own : {&plan_.constants, &plan_.narrowed}) {
+      if (const auto found = own->find(edge); found != own->end()) {
+        return {nullptr, &found->second.quant, structure_[value.index], graph_[value].name};
+      }
     }
     // A tied constant has the parameters of the result.
     const ValueId holder = graph_.constant(value) != nullptr ? node.outputs[0] : value;

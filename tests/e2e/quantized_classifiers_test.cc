@@ -48,6 +48,26 @@ TEST_P(Classifiers, KeepTheirAccuracyInInt8) {
   EXPECT_GE(number_at(evaluated.out, "agreement"), 0.985) << evaluated.out;
 }
 
+using PromotedNodes = test::CommandLine;
+TEST_F(PromotedNodes, StayInTheDelegate) {
+  const std::string data = "tests/models/fmnist";
+  for (const char* target : {"xnnpack", "ethos-u55-128"}) {
+    const auto compiled = [&](int promoted) {
+      return isthmus(
+          fmt::format("compile {}/cnn.pt2 --target {} --calibrate {}/calib_32.npz --threads 1 --promote {} "
+                      "--front 0 --json -o {}",
+                      data, target, data, promoted, (folder_ / "model.pte").string()));
+    };
+    const test::Finished plain = compiled(0);
+    const test::Finished promoted = compiled(6);
+    ASSERT_EQ(promoted.code, 0) << promoted.err;
+    EXPECT_EQ(number_at(promoted.out, "delegates"), 1) << promoted.out;
+    // In 16 bits the weights still have 8, and their noise is most of what is left.
+    const double gain = std::string_view(target) == "xnnpack" ? 2 : -2;
+    EXPECT_GT(number_at(promoted.out, "db"), number_at(plain.out, "db") + gain) << target;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Trained, Classifiers,
                          testing::Values(Bar{"cnn", "xnnpack", 500, 35, 0.25}, Bar{"vit", "xnnpack", 500, 38, 0.3},
                                          Bar{"cnn", "ethos-u55-128", 100, 34, 0.3},

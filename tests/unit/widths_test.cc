@@ -7,9 +7,12 @@
 
 #include <set>
 
-#include "quantize/plan.h"
+#include "quantize/apply.h"
 #include "quantize/precision.h"
+#include "quantize/prove.h"
+#include "support/codes.h"
 #include "support/quantized_graphs.h"
+#include "support/random_quant_model.h"
 
 namespace isthmus {
 namespace {
@@ -114,6 +117,43 @@ TEST(Widths, WhatIsJoinedHasOneWidth) {
       fmt::format(kText, "%y = conv2d(%j, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,12,6]");
   EXPECT_THAT(wide_values(read_by_mean, "tosa-int", without_front()), UnorderedElementsAre("a", "b", "j", "y"));
   EXPECT_THAT(wide_values(read_by_layer, "tosa-int", without_front()), UnorderedElementsAre("y"));
+}
+
+// A product of codes of two widths, and one of 16 bits where the device has none, read 8 bits of all.
+TEST(Widths, WhoCannotReadSixteenBitsReadsEightOfThem) {
+  const Graph graph = test::graph_of(R"(graph
+  input %x : f32[1,4,6]
+  input %y : f32[1,6,5]
+  %a = sigmoid(%x) : f32[1,4,6]
+  %b = tanh(%y) : f32[1,6,5]
+  %m = matmul(%a, %b) : f32[1,4,5]
+  %e = exp(%b) : f32[1,6,5]
+  return %m, %e
+)");
+  test::Chance chance(3);
+  std::vector<Tensor> inputs{Tensor(DType::kF32, {1, 4, 6}), Tensor(DType::kF32, {1, 6, 5})};
+  for (Tensor& input : inputs) {
+    for (float& number : input.mutable_data<float>()) number = static_cast<float>(chance.real(-2, 2));
+  }
+  const Statistics statistics = test::observed(graph, {inputs});
+  const std::pair<const char*, const char*> rows[] = {{"b", "tosa-int"}, {"?", "ethos-u55-128"}};
+  for (const auto& [wide, target] : rows) {
+    const auto config =
+        read_config(fmt::format("[[rule]]\nnode = \"{}\"\nprecision = \"int16\"\n", wide), "quant.toml");
+    ASSERT_TRUE(config) << config.error().text();
+    const BackendDesc& backend = *find_backend(target);
+    Diagnostics diagnostics;
+    const auto made = plan(graph, backend, &statistics, *config, diagnostics);
+    ASSERT_TRUE(made) << made.error().text();
+    const auto quantized = apply(graph, *made, backend, &statistics, *config);
+    ASSERT_TRUE(quantized) << quantized.error().text();
+    const auto proven = prove(*quantized, backend, graph, *config);
+    EXPECT_TRUE(proven) << proven.error().text();
+    const Graph& codes = quantized->graph;
+    const Node& product = *codes.producer(*codes.find("m"));
+    for (const ValueId input : product.inputs) EXPECT_EQ(codes.type(input).dtype, DType::kI8) << target;
+    EXPECT_EQ(codes.type(codes.producer(*codes.find("e"))->inputs[0]).dtype, DType::kI16) << target;
+  }
 }
 
 // The first layer is next to nothing of all, and reads 16 bits of the image.
