@@ -291,7 +291,14 @@ std::string to_json(const CompileSummary& summary) {
                               {"dram_kib", estimate.dram_kib},
                               {"flash_kib", estimate.flash_kib}});
     }
+    for (const TosaFigures& figures : file.tosa) {
+      json["tosa"].push_back({{"bytes", figures.bytes},
+                              {"operators", figures.operators},
+                              {"macs", figures.products},
+                              {"transposes", figures.transposes}});
+    }
     if (!file.tosa_files.empty()) json["tosa_files"] = file.tosa_files;
+    if (!file.mlir_files.empty()) json["mlir_files"] = file.mlir_files;
     json["transposes"] = transposes;
     json["peak_rss_bytes"] = file.peak_rss_bytes;
     if (summary.is_quantized) {
