@@ -91,7 +91,7 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
   }
   if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
   for (const Diagnostic& entry : diagnostics.entries()) {
-    if (entry.severity == Severity::kWarning) summary.warnings.push_back(entry);
+    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
   }
   summary.times = prepared.times;
   if (quantized != nullptr) {

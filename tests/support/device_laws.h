@@ -13,7 +13,8 @@ namespace isthmus::test {
 // interpreter, else what differs. Adds the operators of the TOSA graphs to the counts.
 std::string broken_device_law(unsigned seed, OperatorCounts& counts);
 
-// Every operator that a form may end in; the names of those that the counts lack.
+// The names of operators that forms are made of and the counts lack. Comparisons of floats are not asked for: the plan
+// leaves them to the host.
 std::string operators_not_seen(const OperatorCounts& counts);
 
 }  // namespace isthmus::test
