@@ -71,7 +71,9 @@ Expected<void> try_out(const std::vector<std::byte>& bytes, const std::vector<st
 Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites) {
   Clock clock(times);
-  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, diagnostics)));
+  const bool needs_numbers = options.backend != nullptr && options.backend->needs_fixed_sizes;
+  const SizesWanted wanted = needs_numbers ? SizesWanted::kKnown : SizesWanted::kBounded;
+  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, wanted, diagnostics)));
   return clock.stage("canonicalize", canonicalize(graph, diagnostics, {}, &rewrites));
 }
 
@@ -91,9 +93,34 @@ Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend) {
   return {};
 }
 
+namespace {
+
+// XNNPACK makes a clamp part of the node before it, and what lies between is never seen. Where some target computes the
+// two apart it is asked for: what somebody reads outside of a segment exists.
+Partitioning with_all_measured(const Graph& graph, Partitioning on_xnnpack) {
+  const auto is_apart_somewhere = [&](const Node& maker) {
+    return std::ranges::any_of(backends(), [&](const BackendDesc* target) {
+      return target->integers.takes_bounds == nullptr || !target->integers.takes_bounds(maker);
+    });
+  };
+  for (Segment& segment : on_xnnpack.segments) {
+    for (const NodeId id : segment.nodes) {
+      if (!std::holds_alternative<ClampAttrs>(graph[id].attrs)) continue;
+      const ValueId before = graph[id].inputs[0];
+      const Node* maker = graph.producer(before);
+      const bool is_inside = maker != nullptr && std::ranges::find(segment.inputs, before) == segment.inputs.end();
+      if (!is_inside || !is_apart_somewhere(*maker)) continue;
+      if (std::ranges::find(segment.outputs, before) == segment.outputs.end()) segment.outputs.push_back(before);
+    }
+  }
+  return on_xnnpack;
+}
+
+}  // namespace
+
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
                                const Progress& progress, Diagnostics& diagnostics) {
-  const Partitioning on_xnnpack = partition(prepared.graph, xnnpack::desc());
+  const Partitioning on_xnnpack = with_all_measured(prepared.graph, partition(prepared.graph, xnnpack::desc()));
   return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }
 

@@ -62,6 +62,12 @@ struct BackendDesc {
   // where this machine has it: an error names the node.
   Expected<LoweredSegment> (*lower)(const Graph& graph, const Segment& segment);
 
+  // Whether every size must be known before anything is compiled for it.
+  bool needs_fixed_sizes = false;
+
+  // The device's operators that a node of a segment becomes, in order; null where every node becomes one.
+  std::vector<std::string_view> (*operators)(const Graph& graph, const Node& node) = nullptr;
+
   // Its limits, in the order in which they are asked; null where forms have no table of them.
   std::vector<LimitText> (*limits)() = nullptr;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "base/process.h"
 #include "cli/commands.h"
@@ -11,6 +12,7 @@
 #include "cli/journey.h"
 #include "cli/terminal.h"
 #include "formats/tosa.h"
+#include "formats/tosa_mlir.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
@@ -22,7 +24,7 @@ struct CompileOptions {
   JourneyOptions journey;
   std::string output;
   std::string stage;
-  std::string tosa_folder;
+  std::string tosa_folder, mlir_folder;
   std::string vela, vela_config, system_config, memory_mode;
   std::optional<std::size_t> most_delegates;
   bool wants_errors = false;
@@ -113,21 +115,39 @@ Expected<std::optional<ethos_u::VelaOptions>> vela_options(const CompileOptions&
   return result;
 }
 
-// The TOSA graphs of all delegates, as FOLDER/<model>_<number>.tosa.
-Expected<std::vector<std::string>> write_tosa_files(const CompileOptions& options, const Compiled& compiled) {
+// A form of each delegate that the user may want beside the program.
+struct ArtifactKind {
+  std::string_view flag;
+  std::string_view ending;
+  Expected<Blob> (*make)(const Blob& delegate);
+};
+constexpr ArtifactKind kTosaFile{"--emit-tosa", "tosa",
+                                 [](const Blob& delegate) -> Expected<Blob> { return delegate; }};
+constexpr ArtifactKind kMlirFile{"--emit-mlir", "mlir", [](const Blob& delegate) -> Expected<Blob> {
+                                   const tosa::Graph graph = TRY(tosa::read_graph(delegate));
+                                   const std::string text = tosa::to_mlir(graph);
+                                   const auto bytes = std::as_bytes(std::span(text));
+                                   return Blob::owning(std::vector<std::byte>(bytes.begin(), bytes.end()));
+                                 }};
+
+// Of all delegates, as FOLDER/<model>_<number>.<ending>.
+Expected<std::vector<std::string>> write_artifacts(const ArtifactKind& kind, const std::string& folder_name,
+                                                   const CompileOptions& options, const Compiled& compiled) {
   std::vector<std::string> paths;
-  if (options.tosa_folder.empty()) return paths;
-  const std::filesystem::path folder = options.tosa_folder;
+  if (folder_name.empty()) return paths;
+  const std::filesystem::path folder = folder_name;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorKind::kEnvironment, fmt::format("{}: {}", options.tosa_folder, error.message()));
+  if (error) return fail(ErrorKind::kEnvironment, fmt::format("{}: {}", folder_name, error.message()));
   const std::string stem = std::filesystem::path(options.file()).stem().string();
   for (const DelegateSummary& delegate : compiled.delegates) {
     if (!tosa::looks_like_graph(delegate.blob)) {
-      return bad_input(fmt::format("--emit-tosa: delegates for {} hold no TOSA graphs", options.journey.model.target));
+      return bad_input(
+          fmt::format("{}: delegates for {} hold no TOSA graphs", kind.flag, options.journey.model.target));
     }
-    paths.push_back((folder / fmt::format("{}_{}.tosa", stem, paths.size())).string());
-    TRY(write_file(paths.back(), delegate.blob.bytes()));
+    paths.push_back((folder / fmt::format("{}_{}.{}", stem, paths.size(), kind.ending)).string());
+    const Blob content = TRY(kind.make(delegate.blob));
+    TRY(write_file(paths.back(), content.bytes()));
   }
   return paths;
 }
@@ -152,7 +172,8 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     if (journey.quantized && options.wants_errors) {
       add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
     }
-    summary.file->tosa_files = TRY(write_tosa_files(options, compiled));
+    summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, options, compiled));
+    summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, options, compiled));
     TRY(write_file(options.output, compiled.bytes));
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
@@ -196,6 +217,8 @@ Command add_compile(CLI::App& app) {
   command->add_option("--memory-mode", options->memory_mode, "the use of memory of that file");
   command->add_option("--emit-tosa", options->tosa_folder,
                       "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
+  command->add_option("--emit-mlir", options->mlir_folder,
+                      "the same as text of MLIR's tosa dialect, as <model>_<number>.mlir");
   command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->footer(

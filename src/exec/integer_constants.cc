@@ -23,6 +23,13 @@ CodeRange code_range(DType dtype) {
   }
 }
 
+double exponent_of(std::int64_t code, const Quant& quant) {
+  const auto scale = static_cast<double>(quant.scale());
+  const double exponent = static_cast<double>(code - quant.zero_point) * scale;
+  const double whole = std::nearbyint(exponent);
+  return std::abs(exponent - whole) <= scale / 2 ? whole : exponent;
+}
+
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits) {
   if (!std::isfinite(factor) || factor < 0) return std::nullopt;
   const auto digits = static_cast<int>(bits);

@@ -41,6 +41,10 @@ enum class ScaleBits : std::uint8_t { k31 = 31, k15 = 15 };
 
 // Nothing where the factor is too large (2^29, or 2^13 for 15 bits), negative, or no number. Factors below 2^-62 lose
 // bits until they are 0.
+// What a code means as an exponent: a whole number, if codes can mean one, because only those have powers of negative
+// numbers.
+double exponent_of(std::int64_t code, const Quant& quant);
+
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
 // Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is

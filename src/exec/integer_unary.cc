@@ -148,14 +148,9 @@ Expected<Tensor> by_table(const IntegerContext& context) {
 Expected<Tensor> power_by_table(const IntegerContext& context) {
   const Quant& quant = context.quant(1);
   double exponent = 0;
-  with_codes(context.input(1).dtype(), [&]<class Code>(Code) {
-    exponent = static_cast<double>(std::int32_t{context.input(1).data<Code>()[0]} - quant.zero_point) *
-               static_cast<double>(quant.scale());
-  });
-  // A whole number, if codes can mean one: only those have powers of negative numbers.
-  const double whole = std::nearbyint(exponent);
-  const bool is_whole = std::abs(exponent - whole) <= static_cast<double>(quant.scale()) / 2;
-  return by_function_table(context, is_whole ? whole : exponent);
+  with_codes(context.input(1).dtype(),
+             [&]<class Code>(Code) { exponent = exponent_of(std::int64_t{context.input(1).data<Code>()[0]}, quant); });
+  return by_function_table(context, exponent);
 }
 std::optional<std::string> refuse_power(const IntegerSite& site) {
   const bool is_number = std::ranges::all_of(site.type(1).shape, [](Dim dim) { return dim.is(1); });

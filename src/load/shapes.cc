@@ -59,19 +59,27 @@ class Request {
     return {};
   }
 
-  Expected<Graph> result() {
+  Expected<Graph> result(SizesWanted wanted) {
+    for (const auto& [name, value] : numbers_) {
+      diagnostics_.note("fixed-size", "", fmt::format("the size {} is fixed to {}, as asked for", name, value));
+    }
+    const SymbolValues asked = numbers_;
+    const std::string_view flags =
+        wanted == SizesWanted::kBounded ? "--batch, --max-batch or --shape" : "--batch or --shape";
     for (const Symbol& symbol : graph_.exprs().symbols()) {
-      const bool is_bounded = (symbol.max && *symbol.max <= kMostSize) || upper_bounds_.contains(symbol.name);
-      if (is_bounded || numbers_.contains(symbol.name)) continue;
+      if (asked.contains(symbol.name)) continue;
+      const auto bound = upper_bounds_.find(symbol.name);
+      const bool is_bounded = (symbol.max && *symbol.max <= kMostSize) || bound != upper_bounds_.end();
+      if (is_bounded && wanted == SizesWanted::kBounded) continue;
+      const std::string what = is_bounded ? "the target needs sizes that are known" : "it has no upper bound";
       if (!symbol.hint) {
-        return bad_input(
-            fmt::format("the size {} has no upper bound; give one with --batch, --max-batch or --shape", symbol.name));
+        return bad_input(fmt::format("the size {}: {}; give one with {}", symbol.name, what, flags));
       }
-      numbers_[symbol.name] = *symbol.hint;
-      diagnostics_.warn("unbounded-size", "",
-                        fmt::format("the size {} has no upper bound and is fixed to the example's {}; --batch, "
-                                    "--max-batch or --shape says otherwise",
-                                    symbol.name, *symbol.hint));
+      const bool is_less = bound != upper_bounds_.end() && bound->second < *symbol.hint;
+      numbers_[symbol.name] = is_less ? bound->second : *symbol.hint;
+      diagnostics_.warn(is_bounded ? "fixed-size" : "unbounded-size", "",
+                        fmt::format("the size {} is fixed to {} {}: {}; {} says otherwise", symbol.name,
+                                    is_less ? "the largest," : "the example's", numbers_[symbol.name], what, flags));
     }
     return specialize(graph_, numbers_, upper_bounds_);
   }
@@ -121,7 +129,8 @@ class Request {
 
 }  // namespace
 
-Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, Diagnostics& diagnostics) {
+Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, SizesWanted sizes_wanted,
+                                      Diagnostics& diagnostics) {
   Request wanted(graph, diagnostics);
   for (const auto& [name, sizes] : request.inputs) {
     std::optional<std::size_t> found;
@@ -133,7 +142,7 @@ Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& re
   }
   if (request.batch) TRY(wanted.fix_batch(*request.batch));
   if (request.most_batch) TRY(wanted.bound_batch(*request.most_batch));
-  return wanted.result();
+  return wanted.result(sizes_wanted);
 }
 
 }  // namespace isthmus

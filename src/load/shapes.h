@@ -20,7 +20,15 @@ struct ShapeRequest {
   std::optional<std::int64_t> most_batch;                   // its upper bound
 };
 
-// Errors name the input and both shapes. A size without an upper bound is fixed to the example's, with a warning.
-Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, Diagnostics& diagnostics);
+// What a target does with sizes that the model leaves open.
+enum class SizesWanted : std::uint8_t {
+  kBounded,  // an upper bound is enough
+  kKnown,    // they must be numbers
+};
+
+// Errors name the input and both shapes. A size that the request leaves open and the target must know more of is fixed
+// to the example's, with a warning; what the request fixes is a note.
+Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, SizesWanted sizes_wanted,
+                                      Diagnostics& diagnostics);
 
 }  // namespace isthmus

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostRounds = 64;
 
 // One sweep over the graph; nothing where the rewrite applied nowhere.
-Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite) {
+Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite, std::vector<RewriteStep>& steps) {
   const std::vector<std::size_t> readers = reader_counts(graph);
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
@@ -29,6 +29,7 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite)
     const std::string& name = graph[node.outputs[0]].name;
     emitter.begin(node.origin, name, node.in_float || rewrite.steps == Steps::kFloat);
     const std::size_t first_new_value = rewriter.graph().values().size();
+    const std::size_t first_new_node = rewriter.graph().nodes().size();
     const std::vector<ValueId> inputs = rewriter.map(node.inputs);
     const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers}));
     if (!replacement) {
@@ -40,6 +41,10 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite)
       rewriter.graph().rename(*replacement, name);
     }
     rewriter.replace(node.outputs[0], *replacement);
+    steps.push_back({name, {}});
+    for (const Node& made : rewriter.graph().nodes().subspan(first_new_node)) {
+      steps.back().made.push_back(rewriter.graph()[made.outputs[0]].name);
+    }
   }
   if (!has_changed) return std::optional<Graph>();
   return std::optional(without_dead_code(std::move(rewriter).finish()));
@@ -67,7 +72,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
   using Clock = std::chrono::steady_clock;
   TRY(check_names(rewrites, skip));
   std::vector<RewriteTime> spent;
-  for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name), 0, 0, 0});
+  for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name)});
   // A rewrite runs again only if another one changed the graph since.
   std::vector<bool> is_done(rewrites.size(), false);
   for (std::size_t round = 0; round < kMostRounds; ++round) {
@@ -77,7 +82,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
       if (is_done[i] || skip.contains(rewrite.name)) continue;
       const auto place = [&] { return std::string(rewrite.name); };
       const Clock::time_point start = Clock::now();
-      auto next = TRY(within(sweep(graph, rewrite), place));
+      auto next = TRY(within(sweep(graph, rewrite, spent[i].steps), place));
       is_done[i] = !next.has_value();
       if (next) {
         graph = std::move(*next);

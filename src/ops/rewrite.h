@@ -60,12 +60,19 @@ struct Rewrite {
   Steps steps = Steps::kAny;
 };
 
-// How often a rewrite ran and changed something, and how long it took in all.
+// A node that a rewrite replaced, by the names of results.
+struct RewriteStep {
+  std::string of;
+  std::vector<std::string> made;  // in the order of the new nodes; empty where what was there already took its place
+};
+
+// How often a rewrite ran and changed something, what, and how long it took in all.
 struct RewriteTime {
   std::string name;
   std::size_t runs = 0;
   std::size_t changes = 0;
   double seconds = 0;
+  std::vector<RewriteStep> steps = {};
 };
 
 using RewriteNames = std::set<std::string, std::less<>>;

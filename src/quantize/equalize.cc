@@ -66,6 +66,13 @@ bool keeps_channels(const Graph& graph, const Node& node) {
   return from.size() == 4 && to.size() == 2 && from[0] == to[0] && from[1] == to[1] && from[2].is(1) && from[3].is(1);
 }
 
+// Whether what a layer's weights count along one of its values are the channels: convolutions count the second axis,
+// linear layers the last one, of images too.
+bool counts_channels(const Graph& graph, const Node& node, ValueId value) {
+  const std::size_t counted = std::holds_alternative<ConvAttrs>(node.attrs) ? 1 : graph.type(value).rank() - 1;
+  return channel_axis(graph, value) == counted;
+}
+
 Scaling scaling_of(const Graph& graph, const Node& node) {
   const auto row = std::ranges::find(kScaling, node.op, &std::pair<Op, Scaling>::first);
   if (row == kScaling.end()) return Scaling::kNone;
@@ -73,6 +80,9 @@ Scaling scaling_of(const Graph& graph, const Node& node) {
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       const Constant* constant = graph.constant(node.inputs[i]);
       if (constant == nullptr || !constant->data) return Scaling::kNone;
+    }
+    if (!counts_channels(graph, node, node.inputs[0]) || !counts_channels(graph, node, node.outputs[0])) {
+      return Scaling::kNone;
     }
     return graph.constant(node.inputs[0]) == nullptr && !node.in_float ? Scaling::kLayer : Scaling::kNone;
   }

@@ -261,7 +261,8 @@ Quant parameters_of(Range range, DType storage) {
   const double max = std::max(range.max, 0.0);
   Quant quant;
   if (storage == DType::kI16) {
-    quant.scales = {static_cast<float>(std::max(std::max(-min, max) / 32767, kLeastScale))};
+    const double most = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
+    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastScale))};
     return quant;
   }
   const double scale = max > min ? std::max((max - min) / 255, kLeastScale) : 1;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <span>
 
+#include "base/check.h"
+
 namespace isthmus {
 namespace {
 
@@ -89,7 +91,7 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
   }
   if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
   for (const Diagnostic& entry : diagnostics.entries()) {
-    if (entry.severity == Severity::kWarning) summary.warnings.push_back(entry);
+    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
   }
   summary.times = prepared.times;
   if (quantized != nullptr) {
@@ -107,6 +109,11 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
   for (const DelegateSummary& delegate : compiled.delegates) {
     file.device_nodes += delegate.device_nodes;
     file.backend = delegate.backend;
+    if (tosa::looks_like_graph(delegate.blob)) {
+      const auto inside = tosa::read_graph(delegate.blob);
+      CHECK(inside.has_value(), "a delegate of ours is no graph that we read");
+      file.tosa.push_back(figures_of(delegate.blob.size(), *inside));
+    }
     for (const Conversion& conversion : delegate.conversions) {
       if (!conversion.moves_data) continue;
       file.transposes.push_back({graph[conversion.value].name, fmt::format("{}", fmt::join(conversion.from, "")),
@@ -166,12 +173,18 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
       out += fmt::format("  {} TOSA bytes ({}): no vela compiled them for a device\n",
                          summary.delegates == 1 ? "the delegate holds" : "the delegates hold", kTosaBackend);
     }
+    for (const TosaFigures& figures : file.tosa) {
+      out += fmt::format("  TOSA: {} bytes, {} operators, {} of them TRANSPOSE, {} multiplications\n",
+                         with_separators(figures.bytes), figures.operators, figures.transposes,
+                         with_separators(figures.products));
+    }
     for (const vela::Estimate& estimate : file.estimates) {
       out += fmt::format(
           "  vela estimates {:.0f} cycles, {:.3f} ms, {:.1f} KiB of SRAM, {:.1f} of DRAM, {:.1f} of flash\n",
           estimate.cycles, estimate.seconds * 1e3, estimate.sram_kib, estimate.dram_kib, estimate.flash_kib);
     }
     for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
+    for (const std::string& path : file.mlir_files) out += fmt::format("  {}: the same as MLIR text\n", path);
     for (const CompileSummary::Transpose& row : file.transposes) {
       if (is_verbose) {
         out += fmt::format("    %{}: made in order {}, read in order {}, {}\n", row.value, row.from, row.to,

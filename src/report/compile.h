@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "pipeline.h"
 #include "report/causes.h"
+#include "report/tosa.h"
 
 namespace isthmus {
 
@@ -54,8 +55,9 @@ struct CompileSummary {
     std::uint64_t memory_bytes = 0;
     std::uint64_t least_memory_bytes = 0;
     std::size_t device_nodes = 0;
-    std::string backend;  // of the delegates; empty where there is none
-    std::vector<std::string> tosa_files;
+    std::string backend;            // of the delegates; empty where there is none
+    std::vector<TosaFigures> tosa;  // of the delegates that hold TOSA graphs, before any vela
+    std::vector<std::string> tosa_files, mlir_files;
     std::vector<vela::Estimate> estimates;  // of the delegates that vela compiled
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
@@ -76,7 +78,7 @@ struct CompileSummary {
   std::size_t groups = 0;
   std::vector<Rescale> rescales;
   std::vector<LayerError> errors;  // the worst first
-  std::vector<Diagnostic> warnings;
+  std::vector<Diagnostic> warnings, notes;
   std::vector<StageTime> times;
   std::optional<File> file;
 };

@@ -133,6 +133,40 @@ void add_conversions(const Outcome& outcome, ValueId id, Explanation& out) {
   }
 }
 
+// The rewrites for the target's sake that made the value, or what another one of them took apart to make it; in the
+// order of the target's table.
+void add_rewrites(const Outcome& outcome, Explanation& out) {
+  std::vector<std::string> names{out.node};
+  std::set<std::pair<std::string, std::string>> found;  // rewrite, value
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const RewriteTime& row : outcome.rewrites) {
+      for (const RewriteStep& step : row.steps) {
+        if (std::ranges::find(step.made, names[i]) == step.made.end()) continue;
+        if (!found.emplace(row.name, step.of).second) continue;
+        if (std::ranges::find(names, step.of) == names.end()) names.push_back(step.of);
+      }
+    }
+  }
+  for (const Rewrite& rewrite : outcome.backend.legalize) {
+    for (const auto& [name, of] : found) {
+      if (name == rewrite.name) out.rewrites.push_back({name, std::string(rewrite.what), of});
+    }
+  }
+}
+
+void add_operators(const Outcome& outcome, NodeId of_model, Explanation& out) {
+  const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
+  if (!runs || outcome.backend.operators == nullptr || outcome.host_reason(*runs) != nullptr) return;
+  for (const std::string_view name : outcome.backend.operators(outcome.graph, outcome.graph[*runs])) {
+    const auto known = std::ranges::find(out.becomes, name, &Explanation::DeviceOperators::name);
+    if (known == out.becomes.end()) {
+      out.becomes.push_back({std::string(name), 1});
+    } else {
+      ++known->count;
+    }
+  }
+}
+
 void add_causes(const Outcome& outcome, const HostCauses& host, NodeId of_model, Explanation& out) {
   const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
   if (runs && outcome.host_reason(*runs) != nullptr) {
@@ -182,6 +216,8 @@ Explanation explain(const Outcome& outcome, const HostCauses& host, ValueId of_m
     for (const Node& node : model.nodes()) out.siblings += !origin.empty() && node.origin == origin ? 1 : 0;
     if (outcome.plan != nullptr) out.because = precision_row(outcome, *maker).text;
     add_causes(outcome, host, *maker, out);
+    add_rewrites(outcome, out);
+    add_operators(outcome, *maker, out);
   }
   for (const Node& node : model.nodes()) {
     if (std::ranges::find(node.inputs, of_model) != node.inputs.end()) out.readers.push_back(node_name(model, node));

@@ -50,12 +50,24 @@ struct Explanation {
     double rounding_db = 0, alone_db = 0;
   };
 
+  // A rewrite for the target's sake that the value comes from.
+  struct Rewritten {
+    std::string rewrite, what;
+    std::string of;  // the value that it stood for
+  };
+  struct DeviceOperators {
+    std::string name;
+    std::size_t count = 0;
+  };
+
   std::string node, op, type;
   std::string origin, call, module;
-  std::string precision;     // "int8", "int16", "rows", "float", or the element type of what was never real
-  std::string place;         // "xnnpack:0", "host"; "input", "constant"
-  std::string because;       // of the precision
-  std::size_t siblings = 0;  // nodes that come from the same call of the model
+  std::string precision;                 // "int8", "int16", "rows", "float", or the element type of what was never real
+  std::string place;                     // "xnnpack:0", "host"; "input", "constant"
+  std::string because;                   // of the precision
+  std::size_t siblings = 0;              // nodes that come from the same call of the model
+  std::vector<Rewritten> rewrites;       // the first of them first
+  std::vector<DeviceOperators> becomes;  // on the device, where one node may become several operators
   std::vector<std::string> readers;
   std::optional<SharedScale> group;
   std::vector<CutEdge> cuts;  // its own first

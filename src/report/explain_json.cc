@@ -39,6 +39,14 @@ Json node_json(const Explanation& of) {
 std::string to_json(const Explanation& explanation) {
   Json json = node_json(explanation);
   json["because"] = explanation.because;
+  json["rewrites"] = Json::array();
+  for (const Explanation::Rewritten& row : explanation.rewrites) {
+    json["rewrites"].push_back({{"rewrite", row.rewrite}, {"what", row.what}, {"of", row.of}});
+  }
+  json["becomes"] = Json::array();
+  for (const Explanation::DeviceOperators& row : explanation.becomes) {
+    json["becomes"].push_back({{"operator", row.name}, {"count", row.count}});
+  }
   json["readers"] = explanation.readers;
   json["group"] = explanation.group ? group_json(*explanation.group) : Json(nullptr);
   json["cuts"] = Json::array();
@@ -87,6 +95,10 @@ std::string to_json(const Overview& overview) {
   for (const CompileSummary::HostNode& node : summary.host) {
     host.push_back({{"node", node.node}, {"op", node.op}, {"code", node.code}, {"causes", causes_json(node.causes)}});
   }
+  Json rewrites = Json::array();
+  for (const Overview::Rewritten& row : overview.rewrites) {
+    rewrites.push_back({{"rewrite", row.rewrite}, {"what", row.what}, {"nodes", row.nodes}, {"example", row.example}});
+  }
   Json precisions = Json::array();
   for (const Overview::NodesOf& row : overview.precisions) {
     Json because = Json::array();
@@ -121,11 +133,14 @@ std::string to_json(const Overview& overview) {
                {"delegated_nodes", summary.delegated_nodes},
                {"roots", std::move(roots)},
                {"host", std::move(host)},
+               {"rewrites", std::move(rewrites)},
                {"precisions", std::move(precisions)},
                {"conversions", overview.conversions},
                {"groups", std::move(groups)},
                {"rescales", std::move(rescales)},
-               {"borders", std::move(borders)}});
+               {"borders", std::move(borders)},
+               {"warnings", diagnostics_json(summary.warnings)},
+               {"notes", diagnostics_json(summary.notes)}});
 }
 
 }  // namespace isthmus

@@ -52,6 +52,15 @@ void add_group(const Explanation::SharedScale& group, std::string& out) {
   for (const Explanation::GroupMember& member : group.members) add_member(member, width, out);
 }
 
+// "4 SLICE, 4 TRANSPOSE, CONCAT"
+std::string operators_text(const std::vector<Explanation::DeviceOperators>& operators) {
+  std::vector<std::string> texts;
+  for (const Explanation::DeviceOperators& row : operators) {
+    texts.push_back(row.count == 1 ? row.name : fmt::format("{} {}", row.count, row.name));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 }  // namespace
 
 std::string to_text(const Explanation& explanation) {
@@ -66,6 +75,10 @@ std::string to_text(const Explanation& explanation) {
     out += fmt::format("    because {}\n", is_itself ? fmt::format("{} [{}]", cause.text, cause.code) : to_text(cause));
   }
   if (!explanation.fix.empty()) out += fmt::format("    to change it: {}\n", explanation.fix);
+  for (const Explanation::Rewritten& row : explanation.rewrites) {
+    out += fmt::format("  rewritten for the target by {} (%{}): {}\n", row.rewrite, row.of, row.what);
+  }
+  if (!explanation.becomes.empty()) out += fmt::format("  becomes {}\n", operators_text(explanation.becomes));
   if (explanation.siblings > 1) {
     out += fmt::format("  one of {} nodes that this call of the model became\n", explanation.siblings);
   }

@@ -229,10 +229,6 @@ std::string to_json(const CompileSummary& summary) {
                     {"hint", node.hint},
                     {"causes", causes_json(node.causes)}});
   }
-  Json warnings = Json::array();
-  for (const Diagnostic& entry : summary.warnings) {
-    warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
-  }
   Json borders = Json::array();
   for (const CompileSummary::Border& row : summary.borders) {
     borders.push_back({{"value", row.value}, {"kind", row.kind}});
@@ -256,7 +252,8 @@ std::string to_json(const CompileSummary& summary) {
             {"host", host},
             {"borders", borders},
             {"unproven", unproven},
-            {"warnings", warnings},
+            {"warnings", diagnostics_json(summary.warnings)},
+            {"notes", diagnostics_json(summary.notes)},
             {"seconds", seconds}};
   for (const CompileSummary::LayerError& row : summary.errors) {
     json["errors"].push_back({{"value", row.value},
@@ -291,7 +288,14 @@ std::string to_json(const CompileSummary& summary) {
                               {"dram_kib", estimate.dram_kib},
                               {"flash_kib", estimate.flash_kib}});
     }
+    for (const TosaFigures& figures : file.tosa) {
+      json["tosa"].push_back({{"bytes", figures.bytes},
+                              {"operators", figures.operators},
+                              {"macs", figures.products},
+                              {"transposes", figures.transposes}});
+    }
     if (!file.tosa_files.empty()) json["tosa_files"] = file.tosa_files;
+    if (!file.mlir_files.empty()) json["mlir_files"] = file.mlir_files;
     json["transposes"] = transposes;
     json["peak_rss_bytes"] = file.peak_rss_bytes;
     if (summary.is_quantized) {

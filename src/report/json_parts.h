@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diag.h"
 #include "report/causes.h"
 
 namespace isthmus {
@@ -27,6 +28,14 @@ inline Json causes_json(const std::vector<CauseRow>& rows) {
                     {"module", row.module},
                     {"code", row.code},
                     {"because", row.text}});
+  }
+  return list;
+}
+
+inline Json diagnostics_json(const std::vector<Diagnostic>& entries) {
+  Json list = Json::array();
+  for (const Diagnostic& entry : entries) {
+    list.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
   }
   return list;
 }

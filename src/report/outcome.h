@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,12 @@ namespace isthmus {
 // It refers to what the stages made, which must outlive it.
 struct Outcome {
   const BackendDesc& backend;
-  const Graph& model;                // in float, as the target wants it
-  const Graph& graph;                // what runs: the model in codes, or the model itself
-  const Partitioning& places;        // of `graph`
-  const QuantPlan* plan = nullptr;   // of `model`; null where it stays in float
-  const Quantized* codes = nullptr;  // the same
+  const Graph& model;                     // in float, as the target wants it
+  const Graph& graph;                     // what runs: the model in codes, or the model itself
+  const Partitioning& places;             // of `graph`
+  std::span<const RewriteTime> rewrites;  // that made `model`
+  const QuantPlan* plan = nullptr;        // of `model`; null where it stays in float
+  const Quantized* codes = nullptr;       // the same
   // Which node of the one graph became which of the other.
   std::vector<std::optional<NodeId>> in_graph = {};  // by node of `model`; nothing where it is part of another node
   std::vector<std::optional<NodeId>> in_model = {};  // by node of `graph`; nothing for what only exists there

@@ -124,6 +124,12 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
     overview.roots.push_back(
         {host.rows(root).back(), host.nodes_of(root), host.delegates_with({&root, 1}), host.fix(root)});
   }
+  for (const Rewrite& rewrite : outcome.backend.legalize) {
+    const auto row = std::ranges::find(outcome.rewrites, rewrite.name, &RewriteTime::name);
+    if (row == outcome.rewrites.end() || row->steps.empty()) continue;
+    overview.rewrites.push_back(
+        {std::string(rewrite.name), std::string(rewrite.what), row->steps.size(), row->steps.front().of});
+  }
   overview.precisions = count_precisions(outcome, host);
   for (const std::optional<NodeId>& counterpart : outcome.in_model) overview.conversions += counterpart ? 0 : 1;
   if (outcome.plan != nullptr) {
@@ -139,6 +145,11 @@ std::string to_text(const Overview& overview, bool is_verbose) {
   std::string out = fmt::format("{} for {}: {}, {} of {} nodes on the device\n", summary.model, summary.target,
                                 counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
   add_host(overview, out);
+  if (!overview.rewrites.empty()) out += "  rewritten for the target:\n";
+  for (const Overview::Rewritten& row : overview.rewrites) {
+    out += fmt::format("    {:>4} {}: {} (%{}{})\n", row.nodes, row.rewrite, row.what, row.example,
+                       row.nodes > 1 ? ", ..." : "");
+  }
   for (const Overview::NodesOf& row : overview.precisions) {
     const auto words = std::ranges::find(kPrecisions, row.precision, &PrecisionName::precision);
     out += fmt::format("  {} {}:\n", counted(row.nodes, "node"),

@@ -40,7 +40,15 @@ struct Overview {
     double worst_bits = 0;
   };
 
+  // What the target has no form for, and what became of it.
+  struct Rewritten {
+    std::string rewrite, what;
+    std::size_t nodes = 0;
+    std::string example;  // the first node of them
+  };
+
   CompileSummary summary;
+  std::vector<Rewritten> rewrites;  // in the order of the target's table
   std::vector<Root> roots;
   std::vector<NodesOf> precisions;  // the most frequent first
   std::size_t conversions = 0;      // nodes of what runs that the model does not have

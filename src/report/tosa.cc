@@ -31,6 +31,15 @@ std::vector<std::string> texts_of(const std::vector<TosaSummary::Tensor>& tensor
 
 }  // namespace
 
+TosaFigures figures_of(std::uint64_t bytes, const tosa::Graph& graph) {
+  TosaFigures figures{bytes, 0, tosa::check(graph) ? tosa::count_products(graph) : 0, 0};
+  for (const tosa::Operator& op : graph.operators) {
+    if (!op.inputs.empty()) ++figures.operators;
+    if (op.op == tosa::Op::kTranspose) ++figures.transposes;
+  }
+  return figures;
+}
+
 TosaSummary summarize(const std::string& file, std::uint64_t bytes, const tosa::Graph& graph) {
   TosaSummary summary;
   summary.file = file;

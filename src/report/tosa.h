@@ -30,6 +30,15 @@ struct TosaSummary {
   std::string problem;               // why it cannot be run; empty if it can
 };
 
+// What a delegate that is a TOSA graph costs.
+struct TosaFigures {
+  std::uint64_t bytes = 0;
+  std::size_t operators = 0;  // constants are none
+  std::uint64_t products = 0;
+  std::size_t transposes = 0;
+};
+TosaFigures figures_of(std::uint64_t bytes, const tosa::Graph& graph);
+
 TosaSummary summarize(const std::string& file, std::uint64_t bytes, const tosa::Graph& graph);
 
 std::string to_text(const TosaSummary& summary, TextStyle style);

@@ -12,6 +12,11 @@ std::vector<Case> windows() {
   };
   return {
       exact("max_plain", {2, 3, 8, 8}, max({{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, false})),
+      exact("max_clamped", {2, 3, 8, 8},
+            [](Build& b) {
+              const ValueId pooled = b.of_x(Op::kMaxPool2d, MaxPoolAttrs{{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, false});
+              return b.emit(Op::kClamp, ClampAttrs{0.1, 0.7}, {pooled});
+            }),
       exact("max_ceil", {2, 3, 6, 8}, max({{3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1}, true})),
       exact("max_ceil_far", {2, 3, 7, 8}, max({{2, 4}, {2, 3}, {1, 1, 2, 2}, {1, 1}, true})),
       exact("max_dilated", {2, 3, 9, 10}, max({{3, 2}, {1, 2}, {1, 1, 1, 1}, {2, 3}, false})),

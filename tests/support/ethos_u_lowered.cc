@@ -19,20 +19,21 @@ Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDe
   return quantize(prepared, backend, &statistics, config, diagnostics);
 }
 
-std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs) {
+std::string segments_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs,
+                             OperatorCounts& counts) {
   const Graph& graph = model.quantized.graph;
   std::map<ValueId, Tensor> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
   const auto all = interpret_integers(graph, inputs, Arithmetic::kTosa,
                                       [&](ValueId id, const Tensor& value) { values[id] = value; });
   if (!all) return "integers: " + all.error().text();
-  if (model.partitioning.segments.size() != 1) {
-    return std::to_string(model.partitioning.segments.size()) + " segments";
-  }
   for (const Segment& segment : model.partitioning.segments) {
-    auto lowered = ethos_u::lower_graph(graph, segment, device);
+    auto lowered = ethos_u::lower_segment(graph, segment, device);
     if (!lowered) return "lower: " + lowered.error().text();
-    const auto loaded = tosa::Interpreter::load(std::move(lowered->graph));
+    const auto read = tosa::read_graph(lowered->delegate.blob);
+    if (!read) return "read: " + read.error().text();
+    for (const tosa::Operator& op : read->operators) ++counts[std::string(name_of(op.op))];
+    const auto loaded = tosa::Interpreter::load(*read);
     if (!loaded) return "load: " + loaded.error().text();
     std::vector<Tensor> arguments;
     for (const ValueId id : segment.inputs) arguments.push_back(values.at(id));
@@ -44,6 +45,14 @@ std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device,
     }
   }
   return {};
+}
+
+std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs) {
+  if (model.partitioning.segments.size() != 1) {
+    return std::to_string(model.partitioning.segments.size()) + " segments";
+  }
+  OperatorCounts counts;
+  return segments_problem(model, device, inputs, counts);
 }
 
 }  // namespace isthmus::test

@@ -1,6 +1,7 @@
 // Quantized models on the devices behind TOSA: lowered, and computed by both interpreters.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -23,8 +24,13 @@ inline constexpr EthosUTarget kEthosUTargets[] = {
 Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDesc& backend, Samples& samples,
                                        const QuantConfig& config);
 
-// Each segment as a TOSA graph, from what the integer interpreter made of its inputs: the empty string where the TOSA
-// interpreter computes the same bits, else what went wrong.
+using OperatorCounts = std::map<std::string, std::size_t>;
+
+// Each segment as the bytes of a TOSA graph, from what the integer interpreter made of its inputs: the empty string
+// where the TOSA interpreter computes the same bits, else what went wrong. Adds to the counts what it found inside.
+std::string segments_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs,
+                             OperatorCounts& counts);
+// The same of a model that must be one segment.
 std::string lowered_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs);
 
 }  // namespace isthmus::test

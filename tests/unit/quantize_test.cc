@@ -79,6 +79,7 @@ TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
   EXPECT_EQ(parameters_of({0, 0}, DType::kI8), (Quant{{1.0F}, -128, -1}));
   EXPECT_EQ(parameters_of({0, 1e-40}, DType::kI8).scale(), 0x1p-60F);
   EXPECT_EQ(parameters_of({-2, 1}, DType::kI16), (Quant{{2.0F / 32767}, 0, -1}));
+  EXPECT_EQ(parameters_of({0, 0}, DType::kI16), (Quant{{1.0F / 32767}, 0, -1}));
 }
 
 TEST(Weights, OneScaleForEachChannelOrOneForAll) {
@@ -159,6 +160,23 @@ TEST(Equalize, KeepsTheFunctionAndNames) {
     EXPECT_NEAR((*after)[0]->data<float>()[i], (*before)[0]->data<float>()[i], 1e-5F);
   }
   EXPECT_TRUE(equalized->graph.find("relu").has_value());
+}
+
+// A linear layer counts the last axis of an image, not its channels.
+TEST(Equalize, LeavesAStreamAloneWhoseReaderCountsAnotherAxis) {
+  const Graph graph = test::graph_of(R"(graph
+  input %x : f32[1,2,2,2]
+  const %w : f32[2,2,1,1] = [1,0.5,0.02,-0.01]
+  const %v : f32[3,2] = [1,2,3,4,5,6]
+  %first = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %second = linear(%first, %v) : f32[1,2,2,3]
+  return %second
+)");
+  Statistics statistics = test::observed(graph, {kImage});
+  statistics.values["first"].channels[1] = {4, {0, 0}, {3, 0.04F}, {2, 0.1}};
+  const auto equalized = equalize(graph, statistics);
+  ASSERT_TRUE(equalized) << equalized.error().text();
+  EXPECT_EQ(equalized->streams, 0U);
 }
 
 TEST(Clamps, AreDroppedAtTheEndsOfCodesAndKeptInside) {

@@ -24,8 +24,8 @@ Graph example() {
   return std::move(*graph);
 }
 
-std::string shaped(const ShapeRequest& request, Diagnostics& diagnostics) {
-  const auto graph = with_requested_shapes(example(), request, diagnostics);
+std::string shaped(const ShapeRequest& request, Diagnostics& diagnostics, SizesWanted wanted = SizesWanted::kBounded) {
+  const auto graph = with_requested_shapes(example(), request, wanted, diagnostics);
   return graph ? print(*graph) : "error: " + graph.error().text();
 }
 std::string shaped(const ShapeRequest& request) {
@@ -40,6 +40,24 @@ TEST(Shapes, AnUnboundedSizeIsFixedToTheExamplesWithAWarning) {
   EXPECT_THAT(text, HasSubstr("sizes=[s0,17]"));
   ASSERT_EQ(diagnostics.entries().size(), 1u);
   EXPECT_EQ(diagnostics.entries()[0].code, "unbounded-size");
+}
+
+TEST(Shapes, WhereSizesMustBeKnownTheExamplesAreTaken) {
+  Diagnostics diagnostics;
+  EXPECT_THAT(shaped({}, diagnostics, SizesWanted::kKnown), HasSubstr("input %x : f32[3,16]"));
+  ASSERT_EQ(diagnostics.entries().size(), 2u);
+  EXPECT_EQ(diagnostics.entries()[0].code, "fixed-size");
+  EXPECT_THAT(diagnostics.entries()[0].text, HasSubstr("the size s0 is fixed to the example's 3: the target needs"));
+  Diagnostics bounded;
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 2}, bounded, SizesWanted::kKnown),
+              HasSubstr("input %x : f32[2,16]"));
+  EXPECT_THAT(bounded.entries()[0].text, HasSubstr("fixed to the largest, 2"));
+  Diagnostics asked;
+  EXPECT_THAT(shaped({.inputs = {{"x", {5, 8}}}, .batch = {}, .most_batch = {}}, asked, SizesWanted::kKnown),
+              HasSubstr("input %x : f32[5,8]"));
+  ASSERT_EQ(asked.entries().size(), 2u);
+  EXPECT_EQ(asked.entries()[0].severity, Severity::kNote);
+  EXPECT_EQ(asked.entries()[0].text, "the size s0 is fixed to 5, as asked for");
 }
 
 TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {

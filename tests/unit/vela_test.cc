@@ -152,12 +152,20 @@ TEST_F(Vela, WhatGoesWrongIsSaid) {
 TEST_F(Vela, CompileUsesItAndSaysSo) {
   const std::string model = "compile tests/models/emg_cascade.pt2 --target ethos-u55-128 --io int8 -o " +
                             (folder_ / "emg_cascade.pte").string();
-  const Finished plain = isthmus(model + " --json --emit-tosa " + (folder_ / "tosa").string());
+  const Finished plain = isthmus(model + " --json --emit-tosa " + (folder_ / "tosa").string() + " --emit-mlir " +
+                                 (folder_ / "mlir").string());
   ASSERT_EQ(plain.code, 0) << plain.err;
   const Json before = Json::parse(plain.out);
   EXPECT_EQ(before["backend"], "TOSABackend");
   ASSERT_EQ(before["tosa_files"].size(), 1u);
   EXPECT_EQ(before["tosa_files"][0], (folder_ / "tosa" / "emg_cascade_0.tosa").string());
+  EXPECT_EQ(before["mlir_files"][0], (folder_ / "mlir" / "emg_cascade_0.mlir").string());
+  EXPECT_THAT(contents("mlir/emg_cascade_0.mlir"), AllOf(HasSubstr("func.func @main("), HasSubstr("\"tosa.conv2d\"(")));
+  ASSERT_EQ(before["tosa"].size(), 1u);
+  EXPECT_EQ(before["tosa"][0]["bytes"], std::filesystem::file_size(folder_ / "tosa" / "emg_cascade_0.tosa"));
+  EXPECT_EQ(before["tosa"][0]["operators"], before["delegate_nodes"]);
+  EXPECT_GT(before["tosa"][0]["macs"], 700000);
+  EXPECT_GT(before["tosa"][0]["transposes"], 0);
   EXPECT_THAT(isthmus(model).out, HasSubstr("the delegate holds TOSA bytes (TOSABackend): no vela"));
 
   const Json graph = Json::parse(isthmus("inspect --json " + (folder_ / "tosa/emg_cascade_0.tosa").string()).out);

@@ -75,6 +75,15 @@ std::vector<LimitText> limits_on() {
 }
 
 template <Device kDevice>
+std::vector<std::string_view> operators_on(const Graph& graph, const Node& node) {
+  const Forms found = forms(graph, node, DType::kI8, kDevice);
+  std::vector<std::string_view> names;
+  if (!found) return names;
+  for (const TosaForm& form : *found) names.push_back(tosa::name_of(form.op));
+  return names;
+}
+
+template <Device kDevice>
 BackendDesc desc_of(std::string_view name, std::string_view what) {
   return {
       .name = name,
@@ -97,6 +106,8 @@ BackendDesc desc_of(std::string_view name, std::string_view what) {
           },
       .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
       .lower = [](const Graph& graph, const Segment& segment) { return lower_segment(graph, segment, kDevice); },
+      .needs_fixed_sizes = true,
+      .operators = operators_on<kDevice>,
       .limits = limits_on<kDevice>,
   };
 }

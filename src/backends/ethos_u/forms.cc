@@ -91,16 +91,28 @@ Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device
   }
   const FormRow* row = find_form(node.op);
   if (row == nullptr) return refused({ReasonCode::kNoForm, std::string(name_of(node.op))});
+  if (auto reason = node_refusal({graph, node, codes, device}, *row)) return refused(*std::move(reason));
+  const OrderDemand demand = row->order(graph, node);
+  std::vector<Order> reads;
+  for (std::size_t i = 0; i < std::min(node.inputs.size(), demand.ordered_inputs); ++i) {
+    reads.push_back(usual_order(demand, graph.type(node.inputs[i]).rank()));
+  }
+  return forms(graph, node, codes, device, reads, usual_order(demand, graph.type(node.outputs[0]).rank()));
+}
+
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+            const Order& order) {
+  const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
+  const FormRow* row = find_form(node.op);
   const NodeForm form{graph, node, codes, device};
-  if (auto reason = node_refusal(form, *row)) return refused(*std::move(reason));
   TosaBuilder builder(device, TosaBuilder::Constants::kLeftOut);
   const OrderDemand demand = row->order(graph, node);
-  NodeLowering lowering{form, builder, {}, {}, usual_order(demand, graph.type(node.outputs[0]).rank())};
+  NodeLowering lowering{form, builder, {}, {}, order};
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool is_ordered = i < demand.ordered_inputs;
+    const bool is_ordered = i < reads.size();
     if (!is_ordered && form.is_constant(i)) break;
     const Ints sizes = form.sizes(i);
-    lowering.reads.push_back(is_ordered ? usual_order(demand, sizes.size()) : row_major(sizes.size()));
+    lowering.reads.push_back(is_ordered ? reads[i] : row_major(sizes.size()));
     lowering.inputs.push_back(builder.input(tosa_type(form.type(i).dtype), in_order(sizes, lowering.reads[i]), {}));
   }
   if (demand.rule == OrderRule::kPermute) {  // which is a matter of orders alone where there are any

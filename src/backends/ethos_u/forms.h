@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -94,6 +95,9 @@ TosaForm form_of(const tosa::Graph& graph, const tosa::Operator& op);
 // planner, partition and legalize all ask it.
 using Forms = tl::expected<std::vector<TosaForm>, Reason>;
 Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+// The same of a node that has a form, whose ordered inputs and result lie in these orders.
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+            const Order& order);
 
 // The element type in TOSA; unknown where it has none.
 tosa::Type tosa_type(DType dtype);

@@ -90,11 +90,7 @@ Expected<Operand> table_of_first(NodeLowering& lowering) {
   if (!lowering.out.writes_constants() || !constant.data) return by_table(lowering, 0);
   if (const auto numbers = numbers_of(&*constant.data)) return by_table(lowering, numbers->front());
   const TensorType type = lowering.type(1);
-  const auto code = lowering.integers(1, row_major(type.rank())).front();
-  const double number = scale_of(type) * static_cast<double>(code - type.quant->zero_point);
-  // As the integer kernel reads it: a whole number, if codes can mean one.
-  const double whole = std::nearbyint(number);
-  return by_table(lowering, std::abs(number - whole) <= scale_of(type) / 2 ? whole : number);
+  return by_table(lowering, exponent_of(lowering.integers(1, row_major(type.rank())).front(), *type.quant));
 }
 
 Expected<Operand> clamp(NodeLowering& lowering) {

@@ -26,13 +26,7 @@ class SegmentLowering {
       : graph_(graph), segment_(segment), device_(device), builder_(device, TosaBuilder::Constants::kWritten) {}
 
   Expected<LoweredGraph> run() {
-    std::vector<OrderDemand> demands;
-    for (const NodeId id : segment_.nodes) {
-      const FormRow* row = find_form(graph_[id].op);
-      CHECK(row != nullptr, "a node without a form was given to the device");
-      demands.push_back(row->order(graph_, graph_[id]));
-    }
-    layout_ = choose_layout(graph_, segment_, demands);
+    const std::vector<OrderDemand> demands = choose_orders();
     for (const ValueId id : segment_.inputs) {
       const Order order = row_major(graph_.type(id).rank());
       made_[{id.index, order}] = builder_.input(tosa_type(graph_.type(id).dtype), sizes(id, order), graph_[id].name);
@@ -47,6 +41,36 @@ class SegmentLowering {
 
  private:
   using Key = std::pair<std::uint32_t, Order>;
+
+  // Some limits are about places of axes. Whoever would not keep them in the order that is best for all has the
+  // model's own, in which the device was asked about it.
+  std::vector<OrderDemand> choose_orders() {
+    std::vector<OrderDemand> demands;
+    for (const NodeId id : segment_.nodes) {
+      const FormRow* row = find_form(graph_[id].op);
+      CHECK(row != nullptr, "a node without a form was given to the device");
+      demands.push_back(row->order(graph_, graph_[id]));
+    }
+    for (bool is_done = false; !is_done;) {
+      layout_ = choose_layout(graph_, segment_, demands);
+      is_done = true;
+      for (std::size_t i = 0; i < demands.size(); ++i) {
+        const Node& node = graph_[segment_.nodes[i]];
+        if (demands[i].rule != OrderRule::kSame || keeps_limits(i)) continue;
+        demands[i] = {OrderRule::kFixed, demands[i].ordered_inputs, 0, row_major(graph_.type(node.outputs[0]).rank())};
+        is_done = false;
+      }
+    }
+    return demands;
+  }
+  bool keeps_limits(std::size_t position) const {
+    const Node& node = graph_[segment_.nodes[position]];
+    const Order& order = layout_.orders[node.outputs[0].index];
+    if (std::ranges::is_sorted(order)) return true;
+    const Forms found = forms(graph_, node, DType::kI8, device_, layout_.reads[position], order);
+    return found &&
+           std::ranges::none_of(*found, [&](const TosaForm& form) { return refusal(form, device_).has_value(); });
+  }
 
   Ints sizes(ValueId id, const Order& order) const {
     Ints result;
