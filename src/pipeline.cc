@@ -69,7 +69,9 @@ Expected<void> try_out(const std::vector<std::byte>& bytes, const std::vector<st
 Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites) {
   Clock clock(times);
-  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, diagnostics)));
+  ShapeRequest shapes = options.shapes;
+  shapes.all_fixed = shapes.all_fixed || (options.backend != nullptr && options.backend->needs_fixed_sizes);
+  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, shapes, diagnostics)));
   return clock.stage("canonicalize", canonicalize(graph, diagnostics, {}, &rewrites));
 }
 

@@ -64,6 +64,9 @@ struct BackendDesc {
 
   // Its limits, in the order in which they are asked; null where forms have no table of them.
   std::vector<LimitText> (*limits)() = nullptr;
+
+  // Sizes that differ between runs have no form there.
+  bool needs_fixed_sizes = false;
 };
 
 // Every target by its name on the command line, sorted.

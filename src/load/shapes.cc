@@ -17,7 +17,8 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
 
 class Request {
  public:
-  Request(const Graph& graph, Diagnostics& diagnostics) : graph_(graph), diagnostics_(diagnostics) {}
+  Request(const Graph& graph, bool all_fixed, Diagnostics& diagnostics)
+      : graph_(graph), all_fixed_(all_fixed), diagnostics_(diagnostics) {}
 
   Expected<void> fix_input(std::size_t i, const std::vector<std::int64_t>& sizes) {
     const TensorType& type = graph_.type(graph_.inputs()[i]);
@@ -62,7 +63,11 @@ class Request {
   Expected<Graph> result() {
     for (const Symbol& symbol : graph_.exprs().symbols()) {
       const bool is_bounded = (symbol.max && *symbol.max <= kMostSize) || upper_bounds_.contains(symbol.name);
-      if (is_bounded || numbers_.contains(symbol.name)) continue;
+      if (numbers_.contains(symbol.name)) continue;
+      if (is_bounded) {
+        if (all_fixed_) take_example(symbol);
+        continue;
+      }
       if (!symbol.hint) {
         return bad_input(
             fmt::format("the size {} has no upper bound; give one with --batch, --max-batch or --shape", symbol.name));
@@ -77,6 +82,15 @@ class Request {
   }
 
  private:
+  void take_example(const Symbol& symbol) {
+    const auto most = upper_bounds_.find(symbol.name);
+    if (!symbol.hint || (most != upper_bounds_.end() && most->second < *symbol.hint)) return;
+    numbers_[symbol.name] = *symbol.hint;
+    diagnostics_.warn("example-size", "",
+                      fmt::format("the size {} is fixed to the example's {}, since the target takes no other sizes "
+                                  "when it runs; --batch or --shape says otherwise",
+                                  symbol.name, *symbol.hint));
+  }
   std::string described(std::size_t i, const std::string& wanted) const {
     const Value& value = graph_[graph_.inputs()[i]];
     return fmt::format("input {} ({}) is {}, {}", i, value.name, type_text(graph_, value.type), wanted);
@@ -114,6 +128,7 @@ class Request {
   }
 
   const Graph& graph_;
+  bool all_fixed_;
   Diagnostics& diagnostics_;
   SymbolValues numbers_;
   SymbolValues upper_bounds_;
@@ -122,7 +137,7 @@ class Request {
 }  // namespace
 
 Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, Diagnostics& diagnostics) {
-  Request wanted(graph, diagnostics);
+  Request wanted(graph, request.all_fixed, diagnostics);
   for (const auto& [name, sizes] : request.inputs) {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {

@@ -100,6 +100,26 @@ Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, 
   return {};
 }
 
+// Of a group of which no numbers are known. Any would do, but bounds of a clamp that could be told apart should be.
+Quant unknown_parameters(const Graph& graph, const Group& group) {
+  std::optional<Range> narrowest;
+  for (const Member& member : group.members) {
+    const Node* maker = graph.producer(member.value);
+    const auto* clamp = maker == nullptr ? nullptr : std::get_if<ClampAttrs>(&maker->attrs);
+    if (clamp == nullptr || !std::isfinite(clamp->min) || !std::isfinite(clamp->max) || clamp->min >= clamp->max) {
+      continue;
+    }
+    if (!narrowest || clamp->max - clamp->min < narrowest->max - narrowest->min) narrowest = {clamp->min, clamp->max};
+  }
+  if (!narrowest) return {{1.0F}, 0, -1};
+  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastScale, 1.0);
+  Quant quant{{static_cast<float>(scale)}, 0, -1};
+  if (group.storage == DType::kI16) return quant;
+  const double middle = (narrowest->min + narrowest->max) / 2;
+  quant.zero_point = static_cast<std::int32_t>(std::clamp(std::round(-middle / scale), -128.0, 127.0));
+  return quant;
+}
+
 void count_losses(Group& group) {
   const double whole = group.range.max - group.range.min;
   for (Member& member : group.members) {
@@ -177,7 +197,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   plan.has_ranges = ranges.is_known();
   for (Group& group : plan.groups) {
     if (!plan.has_ranges) {
-      group.quant = {{1.0F}, 0, -1};
+      group.quant = unknown_parameters(graph, group);
       continue;
     }
     group.range = with_pads(graph, group, TRY(ranges.shared(counting_members(graph, group, is_fused))));

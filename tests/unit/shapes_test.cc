@@ -42,6 +42,17 @@ TEST(Shapes, AnUnboundedSizeIsFixedToTheExamplesWithAWarning) {
   EXPECT_EQ(diagnostics.entries()[0].code, "unbounded-size");
 }
 
+TEST(Shapes, WhereAllMustBeFixedABoundedSizeIsTheExamplesToo) {
+  Diagnostics diagnostics;
+  const std::string text = shaped({.inputs = {}, .batch = {}, .most_batch = {}, .all_fixed = true}, diagnostics);
+  EXPECT_THAT(text, HasSubstr("input %x : f32[3,16]"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("symbol")));
+  ASSERT_EQ(diagnostics.entries().size(), 2u);
+  EXPECT_EQ(diagnostics.entries()[0].code, "example-size");
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 2, .most_batch = {}, .all_fixed = true}),
+              HasSubstr("input %x : f32[2,16]"));
+}
+
 TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {
   const std::string text = shaped({.inputs = {{"x", {2, 20}}}, .batch = {}, .most_batch = {}});
   EXPECT_THAT(text, HasSubstr("input %x : f32[2,20]"));

@@ -97,6 +97,7 @@ BackendDesc desc_of(std::string_view name, std::string_view what) {
       .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
       .lower = [](const Graph& graph, const Segment& segment) { return lower_segment(graph, segment, kDevice); },
       .limits = limits_on<kDevice>,
+      .needs_fixed_sizes = true,
   };
 }
 
