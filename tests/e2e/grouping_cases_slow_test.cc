@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "support/compile_quantized.h"
@@ -76,7 +77,7 @@ TEST(GroupingCasesSlow, AreGroupedAsTheyShould) {
       const auto program = test::quantize_model(file, {(*runs)[0].inputs}, config, false, target);
       ASSERT_TRUE(program) << program.error().text();
       EXPECT_EQ(program->delegates(), 1U);
-      for (const Names& group : facts.groups) EXPECT_EQ(group_of(program->model, *group.begin()), group);
+      for (const Names& group : facts.groups) EXPECT_EQ(group_of(program->model, *group.rbegin()), group);
       EXPECT_EQ(cuts_of(program->model), facts.cuts);
     }
   }
@@ -103,24 +104,29 @@ TEST(GroupingCasesSlow, AJoinThatLosesBitsNamesBothBranches) {
   }
 }
 
-// Groups without data, by names of the model's own values: what rewrites have put in has other names where sizes are
-// symbolic, and constants stand for values that are the same in every run.
-Expected<std::set<Names>> groups_without_data(const std::filesystem::path& file, const std::string& target,
-                                              std::size_t& delegates) {
+// What is decided without data.
+struct Decided {
+  std::size_t delegates = 0;
+  std::set<Names> groups;         // without constants: an exporter may have made values of them, or not
+  bool needs_fixed_size = false;  // some node has no integers on the target because a size is symbolic
+};
+Expected<Decided> decided(const std::filesystem::path& file, const std::string& target) {
   Diagnostics diagnostics;
   const Model model = TRY(test::open(file, diagnostics));
   const BackendDesc& backend = *find_backend(target);
   const Prepared prepared = TRY(prepare(model.graph, {&backend, {}}, diagnostics));
   const QuantizedModel quantized = TRY(quantize(prepared, backend, nullptr, {}, diagnostics));
-  delegates = quantized.partitioning.segments.size();
-  std::set<Names> result;
+  Decided result{quantized.partitioning.segments.size(), {}, false};
   for (const Group& group : quantized.plan.groups) {
     Names members;
     for (const Member& member : group.members) {
       const Value& value = quantized.model[member.value];
       if (value.kind != ValueKind::kConstant) members.insert(value.name);
     }
-    result.insert(members);
+    result.groups.insert(members);
+  }
+  for (const std::optional<Reason>& reason : quantized.plan.reasons) {
+    result.needs_fixed_size = result.needs_fixed_size || (reason && reason->code == ReasonCode::kDynamicShape);
   }
   return result;
 }
@@ -133,15 +139,18 @@ TEST(GroupingCasesSlow, SizesAndExportersChangeNoGroup) {
         models / name / "model.pt2", models / name / "model_dynamic.pt2", models / name / "model_unbounded.pt2",
         models / "torch26" / name / "model.pt2", models / "torch26" / name / "model_dynamic.pt2"};
     for (const char* target : kTargets) {
-      std::size_t delegates = 0;
-      const auto expected = groups_without_data(files[0], target, delegates);
+      const auto expected = decided(files[0], target);
       ASSERT_TRUE(expected) << expected.error().text();
-      EXPECT_EQ(delegates, 1U) << name << " on " << target;
       for (const std::filesystem::path& file : files) {
-        const auto found = groups_without_data(file, target, delegates);
+        const auto found = decided(file, target);
         ASSERT_TRUE(found) << found.error().text();
-        EXPECT_EQ(delegates, 1U) << file << " on " << target;
-        EXPECT_EQ(*found, *expected) << file << " on " << target;
+        EXPECT_EQ(found->delegates, 1U) << file << " on " << target;
+        if (found->needs_fixed_size) {
+          // What computes in float for want of a size has no group; nobody else's is another for that.
+          EXPECT_TRUE(std::ranges::includes(expected->groups, found->groups)) << file << " on " << target;
+        } else {
+          EXPECT_EQ(found->groups, expected->groups) << file << " on " << target;
+        }
       }
     }
   }
