@@ -120,10 +120,8 @@ Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, 
 }
 
 // A reader that has no form with 16 bits, or that multiplies codes of two widths, takes 8 bits of all.
-Expected<void> narrow_readers(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
-                              Ranges& ranges, QuantPlan& plan) {
-  const IntegerRules& rules = backend.integers;
-  if (rules.wide_reads == nullptr) return {};
+void narrow_readers(const Graph& graph, const IntegerRules& rules, const std::vector<DType>& storage, QuantPlan& plan) {
+  if (rules.wide_reads == nullptr) return;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (plan.precision[n] != Precision::kCodes || must_share(rules, node.op)) continue;
@@ -141,12 +139,30 @@ Expected<void> narrow_readers(const Graph& graph, const BackendDesc& backend, co
     const bool mixes = has_narrow && rules.wide_reads(node) == WideReads::kNever;
     if (!mixes && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index]))) continue;
     for (const std::size_t i : wide) {
-      const Quant quant =
-          plan.has_ranges ? parameters_of(TRY(ranges.own(node.inputs[i])), DType::kI8) : Quant{{1.0F}, 0, -1};
-      plan.narrowed[{NodeId{n}, i}] = {DType::kI8, quant};
+      const Range& range = plan.group(node.inputs[i])->range;
+      plan.narrowed[{NodeId{n}, i}] = {DType::kI8, plan.has_ranges ? parameters_of(range, DType::kI8) : Quant{{1.0F}}};
     }
   }
-  return {};
+}
+
+// Of a group of which no numbers are known. Any would do, but bounds of a clamp that could be told apart should be.
+Quant unknown_parameters(const Graph& graph, const Group& group) {
+  std::optional<Range> narrowest;
+  for (const Member& member : group.members) {
+    const Node* maker = graph.producer(member.value);
+    const auto* clamp = maker == nullptr ? nullptr : std::get_if<ClampAttrs>(&maker->attrs);
+    if (clamp == nullptr || !std::isfinite(clamp->min) || !std::isfinite(clamp->max) || clamp->min >= clamp->max) {
+      continue;
+    }
+    if (!narrowest || clamp->max - clamp->min < narrowest->max - narrowest->min) narrowest = {clamp->min, clamp->max};
+  }
+  if (!narrowest) return {{1.0F}, 0, -1};
+  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastScale, 1.0);
+  Quant quant{{static_cast<float>(scale)}, 0, -1};
+  if (group.storage == DType::kI16) return quant;
+  const double middle = (narrowest->min + narrowest->max) / 2;
+  quant.zero_point = static_cast<std::int32_t>(std::clamp(std::round(-middle / scale), -128.0, 127.0));
+  return quant;
 }
 
 void count_losses(Group& group) {
@@ -235,7 +251,7 @@ Expected<bool> choose_parameters(const Graph& graph, const Pins& pins, const std
   const std::vector<ValueId> counting = counting_members(graph, group, is_fused);
   const bool is_known = std::ranges::all_of(counting, [&](ValueId id) { return ranges.is_known(id); });
   if (!is_known) {
-    group.quant = {{1.0F}, 0, -1};
+    group.quant = unknown_parameters(graph, group);
     return false;
   }
   group.range = with_pads(graph, group, TRY(ranges.shared(counting)));
@@ -298,7 +314,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
   plan.has_ranges = ranges.is_known() || (!pins.empty() && plan.unknown.empty());
-  TRY(narrow_readers(graph, backend, storage, ranges, plan));
+  narrow_readers(graph, backend.integers, storage, plan);
   TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
     TRY(keep_ratios(graph, backend, plan));

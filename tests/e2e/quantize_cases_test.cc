@@ -116,6 +116,30 @@ TEST(QuantizeCases, TokenJoinInEitherOrder) {
   }
 }
 
+// Made-up scales must not make one code of two bounds.
+TEST(QuantizeCases, NarrowBoundsStayOnTheDeviceWithoutData) {
+  for (const char* bounds : {"min=-0.4 max=0.5", "min=0.1 max=0.101", "min=60.0 max=60.5", "min=-3.0 max=-2.5"}) {
+    const Graph graph = test::graph_of(std::string(R"(graph
+  input %x : f32[1,4,6,8]
+  %conv = max_pool2d(%x) kernel=[2,2] stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,5,7]
+  %clip = clamp(%conv) )") + bounds + R"( : f32[1,4,5,7]
+  return %clip
+)");
+    QuantConfig config;
+    config.inputs = config.outputs = BorderType::kInt8;
+    for (const char* target : {"xnnpack", "tosa-int"}) {
+      Diagnostics diagnostics;
+      const BackendDesc& backend = *find_backend(target);
+      const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+      ASSERT_TRUE(prepared) << prepared.error().text();
+      const auto model = quantize(*prepared, backend, nullptr, config, diagnostics);
+      ASSERT_TRUE(model) << model.error().text();
+      EXPECT_EQ(model->partitioning.segments.size(), 1U) << bounds << " on " << target;
+      EXPECT_EQ(model->partitioning.schedule.size(), 1U) << bounds << " on " << target;
+    }
+  }
+}
+
 // The islands come back where an operator is unknown, so that the tests above can fail.
 TEST(QuantizeCases, AnUnknownMoverBreaksTheDelegateInTwo) {
   const Graph graph = token_graph(

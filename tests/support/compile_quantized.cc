@@ -13,10 +13,10 @@
 namespace isthmus::test {
 
 Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::vector<Tensor>> samples,
-                                          const QuantConfig& config, bool with_program) {
+                                          const QuantConfig& config, bool with_program, std::string_view target) {
+  const BackendDesc& backend = *find_backend(target);
   Diagnostics diagnostics;
-  const BackendDesc& backend = *find_backend("xnnpack");
-  QuantizedProgram result{TRY(prepare(graph, {&backend, {}}, diagnostics)), {}, {}};
+  QuantizedProgram result{TRY(prepare(graph, {&backend, {}}, diagnostics)), {}, {}, {}};
   std::vector<std::optional<TensorView>> examples;
   for (const Tensor& input : samples.at(0)) examples.emplace_back(input.view());
   const auto given = given_samples(std::move(samples));
@@ -26,14 +26,15 @@ Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::v
   if (with_program) {
     result.compiled = TRY(compile(result.model.quantized.graph, result.model.partitioning, backend, examples, nullptr));
   }
+  result.diagnostics = std::move(diagnostics);
   return result;
 }
 
 Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std::vector<std::vector<Tensor>> samples,
-                                          const QuantConfig& config, bool with_program) {
+                                          const QuantConfig& config, bool with_program, std::string_view target) {
   Diagnostics diagnostics;
   const Model model = TRY(open(path, diagnostics));
-  return quantize_graph(model.graph, std::move(samples), config, with_program);
+  return quantize_graph(model.graph, std::move(samples), config, with_program, target);
 }
 
 Expected<std::vector<RecordedRun>> recorded_runs(const std::filesystem::path& path) {

@@ -1,10 +1,11 @@
-// Models in codes for XNNPACK, calibrated and compiled, for tests.
+// Models in codes, calibrated and compiled, for tests.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/samples.h"
@@ -17,6 +18,7 @@ struct QuantizedProgram {
   Prepared prepared;
   QuantizedModel model;
   std::optional<Compiled> compiled;
+  Diagnostics diagnostics;
 
   std::size_t delegates() const { return model.partitioning.segments.size(); }
   std::size_t host_calls() const { return model.partitioning.schedule.size() - delegates(); }
@@ -24,9 +26,11 @@ struct QuantizedProgram {
 
 // The archive, or the graph, quantized with what the samples show; its program file where that is wanted.
 Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::vector<Tensor>> samples,
-                                          const QuantConfig& config = {}, bool with_program = true);
+                                          const QuantConfig& config = {}, bool with_program = true,
+                                          std::string_view target = "xnnpack");
 Expected<QuantizedProgram> quantize_model(const std::filesystem::path& path, std::vector<std::vector<Tensor>> samples,
-                                          const QuantConfig& config = {}, bool with_program = true);
+                                          const QuantConfig& config = {}, bool with_program = true,
+                                          std::string_view target = "xnnpack");
 
 // A run of an archive of the operator corpus, as it was recorded; those with symbolic sizes have two.
 struct RecordedRun {
