@@ -1,10 +1,11 @@
-# isthmus_library(<folder> [UNITY] [LINKS <targets>...])
+# isthmus_library(<folder> [COLD] [LINKS <targets>...] [ALONE <files>...])
 #
 # Makes the static library isthmus_<folder> of every .cc below the calling folder (main.cc apart), with src/
 # as its include directory. It links the folders that its row in layers.txt allows, as far as they exist, and LINKS.
-# Its files are compiled after the folder's own precompiled.h, or else the last one of the folders it links. With UNITY
-# several of them are compiled at once, since what they instantiate alike costs most of a build; then a name in an
-# anonymous namespace belongs to the folder, and a second thing of that name is an error.
+# Its files are compiled after the folder's own precompiled.h, or else the last one of the folders it links, and several
+# of them at once, since what they instantiate alike costs most of a build: a name in an anonymous namespace belongs to
+# the folder, and a second thing of that name is an error. ALONE names files that cannot share: those that Highway
+# compiles once for each kind of vectors, and those with a class whose parts are in the anonymous namespace. COLD says that a run spends no time here, so that a build need not either.
 
 set(ISTHMUS_LAYERS_FILE "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ISTHMUS_LAYERS_FILE}")
@@ -23,7 +24,7 @@ endforeach()
 add_library(isthmus_all INTERFACE)
 
 function(isthmus_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "" "LINKS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "LINKS;SOURCES;ALONE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "isthmus_library(${folder}): what is '${arg_UNPARSED_ARGUMENTS}'? Targets go after LINKS.")
   endif()
@@ -55,8 +56,12 @@ function(isthmus_library folder)
   target_include_directories(isthmus_${folder} ${scope} "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(isthmus_${folder} ${scope} ${links})
   if(sources)
-    if(ISTHMUS_UNITY AND arg_UNITY)
-      set_target_properties(isthmus_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(ISTHMUS_UNITY)
+      set_target_properties(isthmus_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+    if(arg_COLD)
+      target_compile_options(isthmus_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     set(candidates ${ISTHMUS_MAY_USE_${folder}} ${folder})
     foreach(candidate IN LISTS candidates)

@@ -23,18 +23,18 @@ Tensor rounded_to_f32(const Tensor& tensor) {
   return result;
 }
 
-struct Conversion {
+struct DTypePair {
   DType from, to;
   Tensor (*convert)(const Tensor&);
 };
-constexpr Conversion kConversions[] = {
+constexpr DTypePair kConversions[] = {
     {DType::kF64, DType::kF32, rounded_to_f32},
     {DType::kF32, DType::kBF16, [](const Tensor& tensor) { return narrowed(tensor, DType::kBF16); }},
 };
 
-const Conversion* find_conversion(DType from, DType to) {
+const DTypePair* find_conversion(DType from, DType to) {
   const auto* const row = std::ranges::find_if(
-      kConversions, [&](const Conversion& conversion) { return conversion.from == from && conversion.to == to; });
+      kConversions, [&](const DTypePair& conversion) { return conversion.from == from && conversion.to == to; });
   return row == std::end(kConversions) ? nullptr : row;
 }
 
@@ -253,7 +253,7 @@ void note_conversions(const Graph& graph, std::span<const OfferedArray> arrays, 
 }
 
 Tensor as_input(const Tensor& tensor, DType dtype, std::vector<std::int64_t> sizes) {
-  const Conversion* conversion = find_conversion(tensor.dtype(), dtype);
+  const DTypePair* conversion = find_conversion(tensor.dtype(), dtype);
   CHECK(conversion != nullptr || tensor.dtype() == dtype, "an array that does not fit its input was read");
   return (conversion == nullptr ? tensor : conversion->convert(tensor)).with_sizes(std::move(sizes));
 }

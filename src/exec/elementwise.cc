@@ -26,7 +26,12 @@ Expected<std::vector<std::int64_t>> strides_of(const std::vector<std::int64_t>& 
   return strides;
 }
 
-}  // namespace
+// How two inputs are read while the result is written from front to back. Neighbouring axes that both inputs walk
+// alike are one; the last is the row.
+struct PairWalk {
+  std::vector<std::int64_t> sizes;                   // never empty
+  std::array<std::vector<std::int64_t>, 2> strides;  // in elements; 0 where an input repeats
+};
 
 Expected<PairWalk> walk_pairs(const std::vector<std::int64_t>& sizes, const Tensor& a, const Tensor& b) {
   std::array<std::vector<std::int64_t>, 2> strides;
@@ -52,6 +57,33 @@ Expected<PairWalk> walk_pairs(const std::vector<std::int64_t>& sizes, const Tens
     walk.strides = {std::vector<std::int64_t>{0}, std::vector<std::int64_t>{0}};
   }
   return walk;
+}
+
+}  // namespace
+
+Expected<void> for_each_pair_row(const KernelContext& context, void (*visit)(const void* data, const PairRow& row),
+                                 const void* data) {
+  const PairWalk walk = TRY(walk_pairs(context.sizes, context.inputs[0], context.inputs[1]));
+  for (const std::int64_t size : walk.sizes) {
+    if (size == 0) return {};
+  }
+  const std::size_t outer = walk.sizes.size() - 1;
+  std::vector<std::int64_t> position(outer, 0);
+  PairRow row{0, {0, 0}, {walk.strides[0].back(), walk.strides[1].back()}, walk.sizes.back()};
+  while (true) {
+    visit(data, row);
+    row.at += row.count;
+    std::size_t axis = outer;
+    while (axis > 0) {
+      --axis;
+      for (std::size_t k = 0; k < 2; ++k) row.from[k] += walk.strides[k][axis];
+      if (++position[axis] < walk.sizes[axis]) break;
+      for (std::size_t k = 0; k < 2; ++k) row.from[k] -= walk.strides[k][axis] * walk.sizes[axis];
+      position[axis] = 0;
+      if (axis == 0) return {};
+    }
+    if (outer == 0) return {};
+  }
 }
 
 }  // namespace isthmus

@@ -7,55 +7,30 @@
 
 namespace isthmus {
 
-// How two inputs are read while the result is written from front to back. Neighbouring axes that both inputs walk
-// alike are one; the last is the row.
-struct PairWalk {
-  std::vector<std::int64_t> sizes;                   // never empty
-  std::array<std::vector<std::int64_t>, 2> strides;  // in elements; 0 where an input repeats
+// A row of the result and what it is made of: where each begins, in elements, and how far apart the inputs' are.
+struct PairRow {
+  std::int64_t at;
+  std::array<std::int64_t, 2> from;
+  std::array<std::int64_t, 2> step;
+  std::int64_t count;
 };
-// Fails where the inputs do not broadcast to the sizes.
-Expected<PairWalk> walk_pairs(const std::vector<std::int64_t>& sizes, const Tensor& a, const Tensor& b);
-
-// Calls visit(index of the result, index of a, index of b) for the beginning of each row.
-template <class Visit>
-void for_each_row(const PairWalk& walk, Visit visit) {
-  for (const std::int64_t size : walk.sizes) {
-    if (size == 0) return;
-  }
-  const std::size_t outer = walk.sizes.size() - 1;
-  std::vector<std::int64_t> position(outer, 0);
-  std::int64_t at = 0;
-  std::array<std::int64_t, 2> from{0, 0};
-  while (true) {
-    visit(at, from[0], from[1]);
-    at += walk.sizes[outer];
-    std::size_t axis = outer;
-    while (axis > 0) {
-      --axis;
-      for (std::size_t k = 0; k < 2; ++k) from[k] += walk.strides[k][axis];
-      if (++position[axis] < walk.sizes[axis]) break;
-      for (std::size_t k = 0; k < 2; ++k) from[k] -= walk.strides[k][axis] * walk.sizes[axis];
-      position[axis] = 0;
-      if (axis == 0) return;
-    }
-    if (outer == 0) return;
-  }
-}
+// Calls visit(data, row) for all rows of a result that two inputs broadcast to; fails where they do not. This is
+// compiled once, not for each of the many types and operations.
+Expected<void> for_each_pair_row(const KernelContext& context, void (*visit)(const void* data, const PairRow& row),
+                                 const void* data);
 
 // out[i] = apply(a[i], b[i])
 template <class In, class Out, class Apply>
 Expected<void> map_pairs(const KernelContext& context, Tensor& result, Apply apply) {
-  const PairWalk walk = TRY(walk_pairs(context.sizes, context.inputs[0], context.inputs[1]));
   const In* const a = context.inputs[0].data<In>().data();
   const In* const b = context.inputs[1].data<In>().data();
   Out* const out = result.mutable_data<Out>().data();
-  const std::int64_t count = walk.sizes.back();
-  const std::int64_t step_a = walk.strides[0].back();
-  const std::int64_t step_b = walk.strides[1].back();
-  for_each_row(walk, [&](std::int64_t at, std::int64_t from_a, std::int64_t from_b) {
-    Out* const to = out + at;
-    const In* const x = a + from_a;
-    const In* const y = b + from_b;
+  const auto map_row = [=, &apply](const PairRow& row) {
+    Out* const to = out + row.at;
+    const In* const x = a + row.from[0];
+    const In* const y = b + row.from[1];
+    const auto [step_a, step_b] = row.step;
+    const std::int64_t count = row.count;
     if (step_a == 1 && step_b == 1) {
       for (std::int64_t i = 0; i < count; ++i) to[i] = apply(x[i], y[i]);
     } else if (step_a == 1 && step_b == 0) {
@@ -63,8 +38,10 @@ Expected<void> map_pairs(const KernelContext& context, Tensor& result, Apply app
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i] = apply(x[i * step_a], y[i * step_b]);
     }
-  });
-  return {};
+  };
+  using Map = decltype(map_row);
+  return for_each_pair_row(
+      context, [](const void* map, const PairRow& row) { (*static_cast<const Map*>(map))(row); }, &map_row);
 }
 
 // Functions of one real number.

@@ -48,10 +48,9 @@ class SavedFile {
   explicit SavedFile(Zip zip) : zip_(std::move(zip)) {}
 
   static Expected<std::vector<std::int64_t>> integers(pickle::Value tuple) {
-    constexpr std::size_t kMostDimensions = 64;
-    if (tuple.item_count() > kMostDimensions) {
-      return bad_input(
-          fmt::format("a tensor of {} dimensions; at most {} are read", tuple.item_count(), kMostDimensions));
+    constexpr std::size_t kMostAxes = 64;
+    if (tuple.item_count() > kMostAxes) {
+      return bad_input(fmt::format("a tensor of {} dimensions; at most {} are read", tuple.item_count(), kMostAxes));
     }
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < tuple.item_count(); ++i) {

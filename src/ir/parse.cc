@@ -403,26 +403,36 @@ class Parser {
     return cursor.want("]");
   }
 
-  // name=value pairs up to the ':' of the result's type.
+  // A member of an attribute struct by its type, so that what reads it is compiled once and not for each struct.
+  using Member = std::variant<std::monostate, std::int64_t*, double*, bool*, Dim*, DType*, Ints*, Dims*,
+                              std::vector<double>*, PadMode*, ResizeMode*, GridPadding*, ScatterMode*>;
   template <class Fields>
-  Expected<void> fields(Cursor& cursor, Fields& attrs) {
+  static Member member(Fields& attrs, std::string_view name) {
+    Member found;
+    const auto try_field = [&](const auto& field) {
+      if (name == field.name) found = &(attrs.*field.member);
+    };
+    std::apply([&](const auto&... field) { (try_field(field), ...); }, Fields::fields());
+    return found;
+  }
+  static Member member(ForeignAttrs&, std::string_view) { return {}; }
+
+  // name=value pairs up to the ':' of the result's type.
+  Expected<void> fields(Cursor& cursor, Attrs& attrs) {
+    if (std::holds_alternative<ForeignAttrs>(attrs)) return {};
     while (!cursor.at_end() && cursor.peek() != ':' && cursor.peek() != '!') {
       const std::string name = TRY(cursor.word());
       TRY(cursor.want("="));
-      bool is_known = false;
-      Expected<void> done;
-      const auto try_field = [&](const auto& field) {
-        if (name != field.name) return;
-        is_known = true;
-        done = attr(cursor, attrs.*field.member);
-      };
-      std::apply([&](const auto&... field) { (try_field(field), ...); }, Fields::fields());
-      if (!is_known) return bad_input(fmt::format("this op has no attribute '{}'", name));
-      TRY(std::move(done));
+      const Member found = std::visit([&](auto& alternative) { return member(alternative, name); }, attrs);
+      TRY(std::visit(
+          [&](auto pointer) -> Expected<void> {
+            if constexpr (std::is_pointer_v<decltype(pointer)>) return attr(cursor, *pointer);
+            return bad_input(fmt::format("this op has no attribute '{}'", name));
+          },
+          found));
     }
     return {};
   }
-  static Expected<void> fields(Cursor&, ForeignAttrs&) { return {}; }
 
   Expected<void> node(Cursor& cursor) {
     std::vector<Result> outputs;
@@ -448,7 +458,7 @@ class Parser {
     } else {
       TRY(plain(cursor, inputs));
     }
-    TRY(std::visit([&](auto& alternative) { return fields(cursor, alternative); }, attrs));
+    TRY(fields(cursor, attrs));
     const bool in_float = cursor.take("!float");
     std::vector<std::string> labels;
     if (!outputs.empty()) TRY(cursor.want(":"));

@@ -63,7 +63,8 @@ class Printer {
  private:
   template <class... Parts>
   void append(fmt::format_string<Parts...> format, Parts&&... parts) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Parts>(parts)...);
+    // Not fmt::format_to: all of its number formatting would be compiled here again.
+    out_ += fmt::format(format, std::forward<Parts>(parts)...);
   }
 
   std::string name(ValueId id) const {

@@ -76,7 +76,7 @@ Expected<void> write_copysign(HostNode& node) {
   return node.finish("aten::where.self_out", {is_negative, opposite, size});
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kElementwiseOps[] = {
     {Op::kAdd, "aten::add.out", write_sum},
     {Op::kSub, "aten::sub.out", write_sum, HostTypes::kNoBool},
     {Op::kMul, "aten::mul.out", write_inputs},
@@ -151,6 +151,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_elementwise_ops() { return kOps; }
+std::span<const HostOp> host_elementwise_ops() { return kElementwiseOps; }
 
 }  // namespace isthmus

@@ -48,7 +48,7 @@ Expected<void> write_arange(HostNode& node) {
   return node.finish({TRY(node.size(attrs.start)), TRY(node.size(attrs.end)), node.integer(attrs.step)});
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kIndexOps[] = {
     {Op::kIndexSelect, "aten::index.Tensor_out", write_index_select, HostTypes::kBytes},
     {Op::kGather, "aten::gather.out", write_gather},
     {Op::kScatter, "aten::scatter.src_out", write_scatter},
@@ -58,6 +58,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_index_ops() { return kOps; }
+std::span<const HostOp> host_index_ops() { return kIndexOps; }
 
 }  // namespace isthmus

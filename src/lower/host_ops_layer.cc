@@ -124,7 +124,7 @@ Expected<void> write_grid_sample(HostNode& node) {
                       node.integer(static_cast<std::int64_t>(attrs.padding)), node.truth(attrs.align_corners)});
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kLayerOps[] = {
     {Op::kMaxPool2d, "aten::max_pool2d_with_indices.out", write_max_pool, HostTypes::kNoBool},
     {Op::kMaxPool2dIndices, "aten::max_pool2d_with_indices.out", write_max_pool_indices, HostTypes::kNoBool},
     {Op::kAvgPool2d, "aten::avg_pool2d.out", write_avg_pool},
@@ -138,6 +138,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_layer_ops() { return kOps; }
+std::span<const HostOp> host_layer_ops() { return kLayerOps; }
 
 }  // namespace isthmus

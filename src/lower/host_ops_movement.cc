@@ -98,7 +98,7 @@ Expected<void> write_pad(HostNode& node) {
   return node.as<PadAttrs>().mode == PadMode::kConstant ? write_constant_pad(node) : write_border_pad(node);
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kMovementOps[] = {
     {Op::kReshape, "aten::view_copy.out", write_reshape, HostTypes::kBytes},
     {Op::kPermute, "aten::permute_copy.out", write_permute},
     {Op::kExpand, "aten::expand_copy.out", write_expand, HostTypes::kBytes},
@@ -110,6 +110,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_movement_ops() { return kOps; }
+std::span<const HostOp> host_movement_ops() { return kMovementOps; }
 
 }  // namespace isthmus

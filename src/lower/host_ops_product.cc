@@ -102,7 +102,7 @@ Expected<void> write_conv_transpose(HostNode& node) {
                       node.integer(attrs.groups)});
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kProductOps[] = {
     {Op::kMatmul, "", write_matmul, HostTypes::kNoBool},
     {Op::kLinear, "", write_linear, HostTypes::kNoBool},
     {Op::kConv2d, "aten::convolution.out", write_conv, HostTypes::kNoBool},
@@ -111,6 +111,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_product_ops() { return kOps; }
+std::span<const HostOp> host_product_ops() { return kProductOps; }
 
 }  // namespace isthmus

@@ -15,7 +15,7 @@ Expected<void> write_extreme(HostNode& node) {
   return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.truth(attrs.keepdim)});
 }
 
-Expected<void> write_sum(HostNode& node) {
+Expected<void> write_reduced(HostNode& node) {
   const ReduceAttrs& attrs = node.as<ReduceAttrs>();
   return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.truth(attrs.keepdim), node.none()});
 }
@@ -86,9 +86,9 @@ Expected<void> write_argsort(HostNode& node) {
   return {};
 }
 
-constexpr HostOp kOps[] = {
-    {Op::kSum, "aten::sum.IntList_out", write_sum},
-    {Op::kMean, "aten::mean.out", write_sum},
+constexpr HostOp kReduceOps[] = {
+    {Op::kSum, "aten::sum.IntList_out", write_reduced},
+    {Op::kMean, "aten::mean.out", write_reduced},
     {Op::kProd, "aten::prod.int_out", write_prod},
     {Op::kAmax, "aten::amax.out", write_extreme},
     {Op::kAmin, "aten::amin.out", write_extreme},
@@ -106,6 +106,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_reduce_ops() { return kOps; }
+std::span<const HostOp> host_reduce_ops() { return kReduceOps; }
 
 }  // namespace isthmus

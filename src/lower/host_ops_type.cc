@@ -91,7 +91,7 @@ Expected<void> write_dequantize(HostNode& node) {
       {node.integer(least), node.integer(most), TRY(node.element_type(codes)), TRY(node.element_type(attrs.dtype))});
 }
 
-constexpr HostOp kOps[] = {
+constexpr HostOp kTypeOps[] = {
     {Op::kCast, "dim_order_ops::_to_dim_order_copy.out", write_cast},
     {.op = Op::kQuantize, .kernel = "", .write = write_quantize, .knows_codes = true},
     {.op = Op::kDequantize, .kernel = "", .write = write_dequantize, .knows_codes = true},
@@ -99,6 +99,6 @@ constexpr HostOp kOps[] = {
 
 }  // namespace
 
-std::span<const HostOp> host_type_ops() { return kOps; }
+std::span<const HostOp> host_type_ops() { return kTypeOps; }
 
 }  // namespace isthmus

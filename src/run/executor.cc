@@ -102,7 +102,7 @@ Expected<Tensor> copy_of(const LiveTensor& tensor) {
 }
 
 template <class Number>
-Tensor scalar(DType dtype, Number number) {
+Tensor tensor_of(DType dtype, Number number) {
   Tensor result(dtype, {});
   result.mutable_data<Number>()[0] = number;
   return result;
@@ -131,11 +131,11 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
     if (const auto* tensor = std::get_if<LiveTensor>(&slot)) {
       outputs.emplace_back(TRY(copy_of(*tensor)));
     } else if (const auto* integer = std::get_if<std::int64_t>(&slot)) {
-      outputs.emplace_back(scalar(DType::kI64, *integer));
+      outputs.emplace_back(tensor_of(DType::kI64, *integer));
     } else if (const auto* number = std::get_if<double>(&slot)) {
-      outputs.emplace_back(scalar(DType::kF64, *number));
+      outputs.emplace_back(tensor_of(DType::kF64, *number));
     } else if (const auto* truth = std::get_if<bool>(&slot)) {
-      outputs.emplace_back(scalar(DType::kBool, static_cast<std::uint8_t>(*truth ? 1 : 0)));
+      outputs.emplace_back(tensor_of(DType::kBool, static_cast<std::uint8_t>(*truth ? 1 : 0)));
     } else {
       outputs.emplace_back();
     }

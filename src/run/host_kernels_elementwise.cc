@@ -92,7 +92,7 @@ Expected<void> leaky_relu(HostCall& call) {
   return call.set_tensor(2, TRY(call.compute(Op::kLeakyRelu, SlopeAttrs{TRY(call.number(1))}, TRY(call.tensor(0)))));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kElementwiseKernels[] = {
     {"aten::add.out", scaled_binary<Op::kAdd>},
     {"aten::add.Scalar_out", add_number},
     {"aten::eq.Scalar_out", with_number<Op::kEq>},
@@ -169,6 +169,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> elementwise_host_kernels() { return kKernels; }
+std::span<const HostKernel> elementwise_host_kernels() { return kElementwiseKernels; }
 
 }  // namespace isthmus::run

@@ -40,7 +40,7 @@ Expected<void> arange(HostCall& call) {
   return call.set_tensor(3, TRY(call.compute(Op::kArange, attrs)));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kIndexKernels[] = {
     {"aten::index_select.out", index_select},
     {"aten::index.Tensor_out", index},
     {"aten::gather.out", gather},
@@ -51,6 +51,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> index_host_kernels() { return kKernels; }
+std::span<const HostKernel> index_host_kernels() { return kIndexKernels; }
 
 }  // namespace isthmus::run

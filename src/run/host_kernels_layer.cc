@@ -183,7 +183,7 @@ Expected<void> grid_sample(HostCall& call) {
   return call.set_tensor(5, TRY(call.compute(Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)))));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kLayerKernels[] = {
     {"aten::mm.out", matmul},
     {"aten::bmm.out", matmul},
     {"aten::addmm.out", addmm},
@@ -201,6 +201,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> layer_host_kernels() { return kKernels; }
+std::span<const HostKernel> layer_host_kernels() { return kLayerKernels; }
 
 }  // namespace isthmus::run

@@ -148,7 +148,7 @@ Expected<void> flip(HostCall& call) {
   return call.set_tensor(2, TRY(call.compute(Op::kFlip, attrs, input)));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kMovementKernels[] = {
     {"aten::squeeze_copy.dims_out", squeeze_dims},
     {"aten::squeeze_copy.dim_out", squeeze_dim},
     {"aten::unsqueeze_copy.out", unsqueeze},
@@ -174,6 +174,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> movement_host_kernels() { return kKernels; }
+std::span<const HostKernel> movement_host_kernels() { return kMovementKernels; }
 
 }  // namespace isthmus::run

@@ -40,7 +40,7 @@ Expected<void> comparison(HostCall& call) {
   return call.set_number(2, Compare{}(TRY(call.number(0)), TRY(call.number(1))));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kPrimitiveKernels[] = {
     {"aten::sym_size.int", size_of_axis},
     {"executorch_prim::add.Scalar", integer_arithmetic<add>},
     {"executorch_prim::sub.Scalar", integer_arithmetic<subtract>},
@@ -57,6 +57,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> primitive_host_kernels() { return kKernels; }
+std::span<const HostKernel> primitive_host_kernels() { return kPrimitiveKernels; }
 
 }  // namespace isthmus::run

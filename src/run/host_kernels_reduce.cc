@@ -90,7 +90,7 @@ Expected<void> topk(HostCall& call) {
   return call.set_tensor(6, TRY(call.compute(Op::kSlice, first, positions)));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kReduceKernels[] = {
     {"aten::sum.IntList_out", sum<Op::kSum>},
     {"aten::mean.out", sum<Op::kMean>},
     {"aten::prod.int_out", prod},
@@ -108,6 +108,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> reduce_host_kernels() { return kKernels; }
+std::span<const HostKernel> reduce_host_kernels() { return kReduceKernels; }
 
 }  // namespace isthmus::run

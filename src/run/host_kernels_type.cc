@@ -51,7 +51,7 @@ Expected<void> dequantize(HostCall& call) {
   return call.set_tensor(rest + 4, TRY(call.compute(Op::kDequantize, attrs, inputs)));
 }
 
-constexpr HostKernel kKernels[] = {
+constexpr HostKernel kTypeKernels[] = {
     {"dim_order_ops::_to_dim_order_copy.out", convert},
     {"quantized_decomposed::quantize_per_tensor.out", quantize<Parameters::kNumbers>, Border::kQuantizes},
     {"quantized_decomposed::quantize_per_tensor.Tensor_out", quantize<Parameters::kTensors>, Border::kQuantizes},
@@ -63,6 +63,6 @@ constexpr HostKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const HostKernel> type_host_kernels() { return kKernels; }
+std::span<const HostKernel> type_host_kernels() { return kTypeKernels; }
 
 }  // namespace isthmus::run

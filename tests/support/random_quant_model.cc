@@ -13,7 +13,7 @@
 namespace isthmus::test {
 namespace {
 
-ValueId take(Expected<ValueId> value) {
+ValueId emitted(Expected<ValueId> value) {
   if (!value) throw std::runtime_error(value.error().text());
   return *value;
 }
@@ -170,15 +170,15 @@ ValueId RandomQuantModel::layer(ValueId value) {
   };
   switch (pick(4)) {
     case 0:
-      return take(
+      return emitted(
           emitter_.emit(Op::kLinear, NoAttrs{}, {value, weights({4, shape[3].value()}), constant({4}, factor)}));
     case 1: {
       ConvAttrs attrs{{1, 1}, {1, 1, 1, 1}, {1, 1}, channels};
-      return take(emitter_.emit(Op::kConv2d, attrs, {value, weights({channels, 1, 3, 3})}));
+      return emitted(emitter_.emit(Op::kConv2d, attrs, {value, weights({channels, 1, 3, 3})}));
     }
     default: {
       ConvAttrs attrs{{1, 1}, {1, 1, 1, 1}, {1, 1}, 1};
-      return take(emitter_.emit(Op::kConv2d, attrs, {value, weights({4, channels, 3, 3}), constant({4}, factor)}));
+      return emitted(emitter_.emit(Op::kConv2d, attrs, {value, weights({4, channels, 3, 3}), constant({4}, factor)}));
     }
   }
 }
@@ -187,11 +187,11 @@ ValueId RandomQuantModel::clamp(ValueId value) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   switch (pick(4)) {
     case 0:
-      return take(emitter_.emit(Op::kClamp, ClampAttrs{0, some(1, 6)}, {value}));
+      return emitted(emitter_.emit(Op::kClamp, ClampAttrs{0, some(1, 6)}, {value}));
     case 1:
-      return take(emitter_.emit(Op::kClamp, ClampAttrs{some(-2, 0.5), some(0.6, 6)}, {value}));
+      return emitted(emitter_.emit(Op::kClamp, ClampAttrs{some(-2, 0.5), some(0.6, 6)}, {value}));
     default:
-      return take(emitter_.emit(Op::kClamp, ClampAttrs{0, kNone}, {value}));
+      return emitted(emitter_.emit(Op::kClamp, ClampAttrs{0, kNone}, {value}));
   }
 }
 
@@ -203,22 +203,22 @@ ValueId RandomQuantModel::mover(ValueId value) {
     case 0: {
       Ints axes{0, 1, 2, 3};
       std::shuffle(axes.begin() + 1, axes.end(), random_);
-      return take(emitter_.permute(value, axes));
+      return emitted(emitter_.permute(value, axes));
     }
     case 1:
-      return take(emitter_.reshape(value, {shape[0], shape[3], shape[1], shape[2]}));
+      return emitted(emitter_.reshape(value, {shape[0], shape[3], shape[1], shape[2]}));
     case 2:
-      if (size > 1) return take(emitter_.slice(value, axis, 1, size));
-      return take(emitter_.permute(value, {0, 3, 1, 2}));
+      if (size > 1) return emitted(emitter_.slice(value, axis, 1, size));
+      return emitted(emitter_.permute(value, {0, 3, 1, 2}));
     case 3: {
       Ints before(4, 0);
       before[static_cast<std::size_t>(axis)] = 1;
       const double number = pick(2) == 0 ? 0.0 : some(-1, 1);
-      return take(emitter_.emit(Op::kPad, PadAttrs{PadMode::kConstant, before, Ints(4, 0), number}, {value}));
+      return emitted(emitter_.emit(Op::kPad, PadAttrs{PadMode::kConstant, before, Ints(4, 0), number}, {value}));
     }
     default:
-      if (shape[2].value() < 2 || shape[3].value() < 2) return take(emitter_.permute(value, {0, 2, 1, 3}));
-      return take(emitter_.emit(Op::kMaxPool2d, MaxPoolAttrs{{2, 2}, {1, 1}, {0, 0, 0, 0}, {1, 1}, false}, {value}));
+      if (shape[2].value() < 2 || shape[3].value() < 2) return emitted(emitter_.permute(value, {0, 2, 1, 3}));
+      return emitted(emitter_.emit(Op::kMaxPool2d, MaxPoolAttrs{{2, 2}, {1, 1}, {0, 0, 0, 0}, {1, 1}, false}, {value}));
   }
 }
 
@@ -233,12 +233,12 @@ ValueId RandomQuantModel::partner(ValueId value) {
 ValueId RandomQuantModel::join(ValueId value) {
   // Tensors must not grow for ever.
   const std::int64_t axis = emitter_.size(value, 1).value() < 16 ? 1 : 0;
-  if (axis == 0) return take(emitter_.slice(value, 1, 0, 4));
+  if (axis == 0) return emitted(emitter_.slice(value, 1, 0, 4));
   std::vector<ValueId> parts{value, partner(value)};
   if (pick(3) == 0) parts.push_back(partner(value));
   if (pick(4) == 0) parts.push_back(constant(sizes_of(emitter_.shape(value)), gain()));
   std::ranges::shuffle(parts, random_);
-  return take(emitter_.cat(parts, axis));
+  return emitted(emitter_.cat(parts, axis));
 }
 
 ValueId RandomQuantModel::grow(ValueId value) {
@@ -261,20 +261,20 @@ ValueId RandomQuantModel::grow(ValueId value) {
     case 10:
       return join(value);
     case 11:
-      return take(emitter_.binary(Op::kAdd, value, partner(value)));
+      return emitted(emitter_.binary(Op::kAdd, value, partner(value)));
     case 12: {
       const ValueId other = partner(value);
       const Node* maker = graph_.producer(other);
       // Two of one fixed range would be told apart by nothing but their names.
       if (maker != nullptr && def(maker->op).range) return layer(value);
-      return take(emitter_.binary(Op::kMul, take(emitter_.unary(Op::kSigmoid, value)), other));
+      return emitted(emitter_.binary(Op::kMul, take(emitter_.unary(Op::kSigmoid, value)), other));
     }
     case 13: {
       const auto sizes = sizes_of(emitter_.shape(value));
-      return take(emitter_.binary(pick(2) == 0 ? Op::kAdd : Op::kMul, value, constant({1, sizes[1], 1, 1}, gain())));
+      return emitted(emitter_.binary(pick(2) == 0 ? Op::kAdd : Op::kMul, value, constant({1, sizes[1], 1, 1}, gain())));
     }
     default:
-      return pick(3) == 0 ? take(emitter_.emit(Op::kSoftmax, AxisAttrs{3}, {value})) : clamp(layer(value));
+      return pick(3) == 0 ? emitted(emitter_.emit(Op::kSoftmax, AxisAttrs{3}, {value})) : clamp(layer(value));
   }
 }
 

@@ -37,8 +37,8 @@ std::string graph_of(std::string_view inputs, std::string_view types, std::strin
   return fmt::format("graph\n{}  {} = foreign({}) : {}\n  return {}\n", head, results, call, types, results);
 }
 
-Expected<Graph> canonical_graph(std::string_view inputs, std::string_view types, std::string_view call,
-                                Diagnostics& diagnostics) {
+Expected<Graph> canonical_spelling(std::string_view inputs, std::string_view types, std::string_view call,
+                                   Diagnostics& diagnostics) {
   const Graph graph = TRY(parse_graph(graph_of(inputs, types, call)));
   return canonicalize(graph, diagnostics);
 }
@@ -47,7 +47,7 @@ Expected<Graph> canonical_graph(std::string_view inputs, std::string_view types,
 
 std::string form_of(std::string_view inputs, std::string_view types, std::string_view call) {
   Diagnostics diagnostics;
-  const auto graph = canonical_graph(inputs, types, call, diagnostics);
+  const auto graph = canonical_spelling(inputs, types, call, diagnostics);
   if (!graph) return "error: " + graph.error().text();
   std::string result;
   for (const auto& entry : diagnostics.entries()) result += "note: " + entry.text + "\n";
@@ -78,7 +78,7 @@ testing::AssertionResult same_form(std::string_view inputs, std::string_view typ
 std::vector<double> run(std::string_view inputs, std::string_view types, std::string_view call,
                         const std::vector<std::vector<double>>& elements) {
   Diagnostics diagnostics;
-  const auto graph = canonical_graph(inputs, types, call, diagnostics);
+  const auto graph = canonical_spelling(inputs, types, call, diagnostics);
   if (!graph) {
     ADD_FAILURE() << call << ": " << graph.error().text();
     return {};

@@ -14,7 +14,7 @@ namespace {
 
 double scale_of(const TensorType& type) { return static_cast<double>(type.quant->scale()); }
 
-std::optional<Reason> refuse_ranks(const NodeForm& form) {
+std::optional<Reason> refuse_two_ranks(const NodeForm& form) {
   if (form.sizes(0).size() == form.sizes(1).size()) return std::nullopt;
   return Reason{ReasonCode::kRank, "operands of two ranks"};
 }
@@ -113,7 +113,7 @@ Expected<Operand> rescale(NodeLowering& lowering) {
 
 template <tosa::Op kOp>
 constexpr FormRow pair_row(Op op) {
-  return {op, kOp, same_order, refuse_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
+  return {op, kOp, same_order, refuse_two_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
 }
 constexpr FormRow table_row(Op op) {
   return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide};
@@ -124,8 +124,8 @@ constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kSub>(Op::kSub),
     pair_row<tosa::Op::kMinimum>(Op::kMinimum),
     pair_row<tosa::Op::kMaximum>(Op::kMaximum),
-    {Op::kMul, tosa::Op::kMul, same_order, refuse_ranks, mul, true, WideReads::kForWide},
-    {Op::kDiv, tosa::Op::kTable, same_order, refuse_ranks, div, true, WideReads::kForWide},
+    {Op::kMul, tosa::Op::kMul, same_order, refuse_two_ranks, mul, true, WideReads::kForWide},
+    {Op::kDiv, tosa::Op::kTable, same_order, refuse_two_ranks, div, true, WideReads::kForWide},
     {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
     {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
     {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},

@@ -115,7 +115,7 @@ void for_each_output(const Convolution& c, const Call& call, Sum sum) {
 }
 
 template <class In, class Out>
-Kernel plain(const SharedSite& site) {
+Kernel plain_sums(const SharedSite& site) {
   return {[c = convolution_of(*site, kConvKernel)](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     const std::int8_t* weights = call.input<std::int8_t>(1);
@@ -139,8 +139,8 @@ Kernel plain(const SharedSite& site) {
   }};
 }
 Expected<Kernel> plain_conv(const SharedSite& site, Resources&) {
-  if (site->inputs[0].type == Type::kI8) return plain<std::int8_t, std::int32_t>(site);
-  return plain<std::int16_t, std::int64_t>(site);
+  if (site->inputs[0].type == Type::kI8) return plain_sums<std::int8_t, std::int32_t>(site);
+  return plain_sums<std::int16_t, std::int64_t>(site);
 }
 
 template <class In, class Out>
@@ -178,7 +178,7 @@ Expected<Kernel> fast_depthwise(const SharedSite& site, Resources& resources) {
 }
 
 constexpr std::string_view kTypes = "i8 i8 i32 i8 i8 > i32 | i8 i4 i32 i8 i4 > i32 | i16 i8 i48 i16 i8 > i48";
-constexpr Rule kRules[] = {
+constexpr Rule kConvRules[] = {
     {.op = Op::kConv2d,
      .types = kTypes,
      .check = check_conv,
@@ -204,7 +204,7 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> conv_rules() { return kRules; }
+std::span<const Rule> conv_rules() { return kConvRules; }
 
 Convolution convolution_of(const Site& site, std::size_t kernel_axis) {
   const Operand& input = site.inputs[0];

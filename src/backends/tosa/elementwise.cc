@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <type_traits>
 
 #include "backends/tosa/arithmetic.h"
 #include "backends/tosa/rows_i32.h"
 #include "backends/tosa/rules.h"
 #include "backends/tosa/walk.h"
+#include "base/check.h"
 #include "base/untrusted_text.h"
 
 namespace isthmus::tosa {
@@ -151,56 +155,105 @@ struct Multiply {
   }
 };
 
+// Elements of both inputs and of the output, at equal distances.
+struct Row {
+  const void* a;
+  const void* b;
+  void* out;
+  std::array<std::int64_t, 3> first;
+  std::array<std::int64_t, 3> step;
+  std::int64_t length;
+};
+// An operator on numbers of one type. What goes over the tensors does not know the type and is compiled once for all.
+struct Operation {
+  std::int64_t shift = 0;
+  void (*compute)(std::int64_t shift, const Row& row) = nullptr;
+  std::optional<std::int64_t> (*refused)(const void* numbers, std::int64_t count) = nullptr;  // may be null
+  const char* refusal = nullptr;
+};
+
 template <class Compute, class Number>
-Expected<void> check_second(const Number* numbers, std::int64_t count) {
-  if constexpr (requires { Compute::kRefusal; }) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (Compute::refuses(numbers[i])) return bad_input(fmt::format(fmt::runtime(Compute::kRefusal), numbers[i]));
-    }
+void compute_numbers(std::int64_t shift, const Row& row) {
+  using Out = decltype(Compute{}(Number{}, Number{1}));
+  Compute compute{};
+  if constexpr (requires { compute.shift; }) compute.shift = shift;
+  const Number* a = static_cast<const Number*>(row.a) + row.first[0];
+  const Number* b = static_cast<const Number*>(row.b) + row.first[1];
+  Out* out = static_cast<Out*>(row.out) + row.first[2];
+  for (std::int64_t i = 0; i < row.length; ++i) out[i] = compute(a[i * row.step[0]], b[i * row.step[1]]);
+}
+template <class Compute, class Number>
+std::optional<std::int64_t> first_refused(const void* numbers, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Number number = static_cast<const Number*>(numbers)[i];
+    if (Compute::refuses(number)) return number;
   }
-  return {};
+  return std::nullopt;
+}
+template <class Compute, class Number>
+Operation operation_on(std::int64_t shift) {
+  Operation operation{shift, compute_numbers<Compute, Number>};
+  if constexpr (requires { Compute::kRefusal; }) {
+    operation.refused = first_refused<Compute, Number>;
+    operation.refusal = Compute::kRefusal;
+  }
+  return operation;
+}
+// For inputs of one of these types.
+template <class Compute, class... Numbers>
+Operation operation_of(const Site& site, std::int64_t shift = 0) {
+  Operation operation;
+  with_number(site.inputs[0].type, [&]<class Number>(Number) {
+    if constexpr ((std::is_same_v<Number, Numbers> || ...)) operation = operation_on<Compute, Number>(shift);
+  });
+  CHECK(operation.compute != nullptr, "the rule of an operator lets no other types in");
+  return operation;
 }
 
-template <class In, class Out, class Compute>
-Kernel plain_kernel(const SharedSite& site, Compute compute) {
-  return {[site, compute](const Call& call) -> Expected<void> {
-    const In* a = call.input<In>(0);
-    const In* b = call.input<In>(1);
-    TRY(check_second<Compute>(b, site->inputs[1].count));
-    Out* out = call.result<Out>();
-    walk<3>(site->output.sizes, strides_of_two(*site),
-            [&](const auto& at) { out[at[2]] = compute(a[at[0]], b[at[1]]); });
+Expected<void> check_second(const Operation& operation, const void* numbers, std::int64_t count) {
+  if (operation.refused == nullptr) return {};
+  const auto refused = operation.refused(numbers, count);
+  return refused ? bad_input(fmt::format(fmt::runtime(operation.refusal), *refused)) : Expected<void>{};
+}
+
+Kernel plain_kernel(const SharedSite& site, const Operation& operation) {
+  return {[site, operation](const Call& call) -> Expected<void> {
+    Row row{call.input<std::byte>(0), call.input<std::byte>(1), call.result<std::byte>(), {}, {}, 1};
+    TRY(check_second(operation, row.b, site->inputs[1].count));
+    walk<3>(site->output.sizes, strides_of_two(*site), [&](const auto& at) {
+      row.first = at;
+      operation.compute(operation.shift, row);
+    });
     return {};
   }};
 }
-template <class In, class Out, class Compute>
-Kernel fast_kernel(const SharedSite& site, Compute compute) {
-  return {[site, compute,
+Kernel fast_kernel(const SharedSite& site, const Operation& operation) {
+  return {[site, operation,
            merged = merge_axes<3>(site->output.sizes, strides_of_two(*site))](const Call& call) -> Expected<void> {
-    const In* a = call.input<In>(0);
-    const In* b = call.input<In>(1);
-    TRY(check_second<Compute>(b, site->inputs[1].count));
-    Out* out = call.result<Out>();
+    const Row all{call.input<std::byte>(0), call.input<std::byte>(1), call.result<std::byte>(), {}, {}, 0};
+    TRY(check_second(operation, all.b, site->inputs[1].count));
     walk_rows(merged, [&](const auto& at, std::int64_t length, const auto& steps) {
-      const In* x = a + at[0];
-      const In* y = b + at[1];
-      for (std::int64_t i = 0; i < length; ++i) out[at[2] + i] = compute(x[i * steps[0]], y[i * steps[1]]);
+      operation.compute(operation.shift, {all.a, all.b, all.out, at, steps, length});
     });
     return {};
   }};
 }
 
-template <class Compute>
+template <class Compute, class... Numbers>
 Expected<Kernel> plain(const SharedSite& site, Resources&) {
-  return with_number(site->inputs[0].type, [&]<class Number>(Number) {
-    return plain_kernel<Number, decltype(Compute{}(Number{}, Number{1}))>(site, Compute{});
-  });
+  return plain_kernel(site, operation_of<Compute, Numbers...>(*site));
+}
+template <class Compute, class... Numbers>
+Expected<Kernel> fast(const SharedSite& site, Resources&) {
+  return fast_kernel(site, operation_of<Compute, Numbers...>(*site));
 }
 template <class Compute>
-Expected<Kernel> fast(const SharedSite& site, Resources&) {
-  return with_number(site->inputs[0].type, [&]<class Number>(Number) {
-    return fast_kernel<Number, decltype(Compute{}(Number{}, Number{1}))>(site, Compute{});
-  });
+Expected<Kernel> plain_bits(const SharedSite& site, Resources& resources) {
+  return plain<Compute, std::int8_t, std::int16_t, std::int32_t>(site, resources);
+}
+template <class Compute>
+Expected<Kernel> fast_bits(const SharedSite& site, Resources& resources) {
+  return fast<Compute, std::int8_t, std::int16_t, std::int32_t>(site, resources);
 }
 // Of 32-bit integers, by vectors.
 template <Arithmetic kind>
@@ -217,12 +270,15 @@ Expected<Kernel> by_rows(const SharedSite& site, Resources&) {
       }};
 }
 
-Expected<Kernel> plain_right_shift(const SharedSite& site, Resources& resources) {
-  return site->fields<RightShift>().round ? plain<RoundingShift>(site, resources) : plain<DownShift>(site, resources);
+Operation right_shift(const Site& site) {
+  using std::int16_t, std::int32_t, std::int8_t;
+  return site.fields<RightShift>().round ? operation_of<RoundingShift, int8_t, int16_t, int32_t>(site)
+                                         : operation_of<DownShift, int8_t, int16_t, int32_t>(site);
 }
-Expected<Kernel> fast_right_shift(const SharedSite& site, Resources& resources) {
-  return site->fields<RightShift>().round ? fast<RoundingShift>(site, resources) : fast<DownShift>(site, resources);
+Expected<Kernel> plain_right_shift(const SharedSite& site, Resources&) {
+  return plain_kernel(site, right_shift(*site));
 }
+Expected<Kernel> fast_right_shift(const SharedSite& site, Resources&) { return fast_kernel(site, right_shift(*site)); }
 
 Expected<void> check_mul(const Site& site) {
   TRY(check_two(site));
@@ -234,17 +290,14 @@ Expected<void> check_mul(const Site& site) {
   return bad_input(fmt::format("the shift {} is {}, but at most {} for {}", shown(shift.name), shift.at(0), most,
                                name_of(site.inputs[0].type)));
 }
-Expected<Kernel> plain_mul(const SharedSite& site, Resources&) {
-  return with_number(site->inputs[0].type, [&]<class Number>(Number) {
-    return plain_kernel<Number, std::int32_t>(site, Multiply{site->inputs[2].at(0)});
-  });
+Operation multiplication(const Site& site) {
+  return operation_of<Multiply, std::int8_t, std::int16_t, std::int32_t>(site, site.inputs[2].at(0));
 }
+Expected<Kernel> plain_mul(const SharedSite& site, Resources&) { return plain_kernel(site, multiplication(*site)); }
 Expected<Kernel> fast_mul(const SharedSite& site, Resources& resources) {
   if (site->inputs[0].type == Type::kI32 && site->inputs[2].at(0) == 0)
     return by_rows<Arithmetic::kMul>(site, resources);
-  return with_number(site->inputs[0].type, [&]<class Number>(Number) {
-    return fast_kernel<Number, std::int32_t>(site, Multiply{site->inputs[2].at(0)});
-  });
+  return fast_kernel(site, multiplication(*site));
 }
 
 Expected<Kernel> select_kernel(const SharedSite& site, Resources&) {
@@ -268,54 +321,94 @@ constexpr std::string_view kTwoI32 = "i32 i32 > i32";
 constexpr std::string_view kTwoBits = "i8/i16/i32 =0 > =0";
 constexpr std::string_view kTwoTruths = "bool bool > bool";
 constexpr std::string_view kComparison = "i32 i32 > bool";
-constexpr Rule kRules[] = {
-    {.op = Op::kAdd, .types = kTwoI32, .check = check_two, .plain = plain<Add>, .fast = by_rows<Arithmetic::kAdd>},
+constexpr Rule kElementwiseRules[] = {
+    {.op = Op::kAdd,
+     .types = kTwoI32,
+     .check = check_two,
+     .plain = plain<Add, std::int32_t>,
+     .fast = by_rows<Arithmetic::kAdd>},
     {.op = Op::kArithmeticRightShift,
      .types = kTwoBits,
      .check = check_two,
      .plain = plain_right_shift,
      .fast = fast_right_shift},
-    {.op = Op::kBitwiseAnd, .types = kTwoBits, .check = check_two, .plain = plain<BitAnd>, .fast = fast<BitAnd>},
-    {.op = Op::kBitwiseOr, .types = kTwoBits, .check = check_two, .plain = plain<BitOr>, .fast = fast<BitOr>},
-    {.op = Op::kBitwiseXor, .types = kTwoBits, .check = check_two, .plain = plain<BitXor>, .fast = fast<BitXor>},
-    {.op = Op::kEqual, .types = kComparison, .check = check_two, .plain = plain<Equal>, .fast = fast<Equal>},
-    {.op = Op::kGreater, .types = kComparison, .check = check_two, .plain = plain<Greater>, .fast = fast<Greater>},
+    {.op = Op::kBitwiseAnd,
+     .types = kTwoBits,
+     .check = check_two,
+     .plain = plain_bits<BitAnd>,
+     .fast = fast_bits<BitAnd>},
+    {.op = Op::kBitwiseOr, .types = kTwoBits, .check = check_two, .plain = plain_bits<BitOr>, .fast = fast_bits<BitOr>},
+    {.op = Op::kBitwiseXor,
+     .types = kTwoBits,
+     .check = check_two,
+     .plain = plain_bits<BitXor>,
+     .fast = fast_bits<BitXor>},
+    {.op = Op::kEqual,
+     .types = kComparison,
+     .check = check_two,
+     .plain = plain<Equal, std::int32_t>,
+     .fast = fast<Equal, std::int32_t>},
+    {.op = Op::kGreater,
+     .types = kComparison,
+     .check = check_two,
+     .plain = plain<Greater, std::int32_t>,
+     .fast = fast<Greater, std::int32_t>},
     {.op = Op::kGreaterEqual,
      .types = kComparison,
      .check = check_two,
-     .plain = plain<GreaterEqual>,
-     .fast = fast<GreaterEqual>},
-    {.op = Op::kIntDiv, .types = kTwoI32, .check = check_two, .plain = plain<Divide>, .fast = fast<Divide>},
-    {.op = Op::kLogicalAnd, .types = kTwoTruths, .check = check_two, .plain = plain<BitAnd>, .fast = fast<BitAnd>},
+     .plain = plain<GreaterEqual, std::int32_t>,
+     .fast = fast<GreaterEqual, std::int32_t>},
+    {.op = Op::kIntDiv,
+     .types = kTwoI32,
+     .check = check_two,
+     .plain = plain<Divide, std::int32_t>,
+     .fast = fast<Divide, std::int32_t>},
+    {.op = Op::kLogicalAnd,
+     .types = kTwoTruths,
+     .check = check_two,
+     .plain = plain<BitAnd, std::uint8_t>,
+     .fast = fast<BitAnd, std::uint8_t>},
     {.op = Op::kLogicalLeftShift,
      .types = kTwoBits,
      .check = check_two,
-     .plain = plain<LeftShift>,
-     .fast = fast<LeftShift>},
-    {.op = Op::kLogicalOr, .types = kTwoTruths, .check = check_two, .plain = plain<BitOr>, .fast = fast<BitOr>},
+     .plain = plain_bits<LeftShift>,
+     .fast = fast_bits<LeftShift>},
+    {.op = Op::kLogicalOr,
+     .types = kTwoTruths,
+     .check = check_two,
+     .plain = plain<BitOr, std::uint8_t>,
+     .fast = fast<BitOr, std::uint8_t>},
     {.op = Op::kLogicalRightShift,
      .types = kTwoBits,
      .check = check_two,
-     .plain = plain<LogicalRightShift>,
-     .fast = fast<LogicalRightShift>},
-    {.op = Op::kLogicalXor, .types = kTwoTruths, .check = check_two, .plain = plain<BitXor>, .fast = fast<BitXor>},
+     .plain = plain_bits<LogicalRightShift>,
+     .fast = fast_bits<LogicalRightShift>},
+    {.op = Op::kLogicalXor,
+     .types = kTwoTruths,
+     .check = check_two,
+     .plain = plain<BitXor, std::uint8_t>,
+     .fast = fast<BitXor, std::uint8_t>},
     {.op = Op::kMaximum,
      .types = kTwoI32,
      .check = check_two,
-     .plain = plain<Larger>,
+     .plain = plain<Larger, std::int32_t>,
      .fast = by_rows<Arithmetic::kMax>},
     {.op = Op::kMinimum,
      .types = kTwoI32,
      .check = check_two,
-     .plain = plain<Smaller>,
+     .plain = plain<Smaller, std::int32_t>,
      .fast = by_rows<Arithmetic::kMin>},
     {.op = Op::kMul, .types = "i8/i16/i32 =0 i8 > i32", .check = check_mul, .plain = plain_mul, .fast = fast_mul},
     {.op = Op::kSelect, .types = "bool bool/i8/i16/i32 =1 > =1", .check = check_three, .plain = select_kernel},
-    {.op = Op::kSub, .types = kTwoI32, .check = check_two, .plain = plain<Subtract>, .fast = by_rows<Arithmetic::kSub>},
+    {.op = Op::kSub,
+     .types = kTwoI32,
+     .check = check_two,
+     .plain = plain<Subtract, std::int32_t>,
+     .fast = by_rows<Arithmetic::kSub>},
 };
 
 }  // namespace
 
-std::span<const Rule> elementwise_rules() { return kRules; }
+std::span<const Rule> elementwise_rules() { return kElementwiseRules; }
 
 }  // namespace isthmus::tosa

@@ -131,7 +131,7 @@ struct Axis1d {
 
   std::int64_t position(std::int64_t out) const { return out * denominator + offset; }
 };
-Axis1d axis_of(const Site& site, std::int64_t axis) {
+Axis1d sampled_axis(const Site& site, std::int64_t axis) {
   return {site.inputs[1].at(2 * axis), site.inputs[1].at(2 * axis + 1), site.inputs[2].at(axis),
           site.inputs[3].at(axis)};
 }
@@ -141,7 +141,7 @@ Expected<void> check_resize_axis(const Site& site, std::size_t axis) {
   constexpr std::int64_t kMostShrink = 16;
   const std::int64_t from = site.inputs[0].size(axis + 1);
   const std::int64_t to = site.output.size(axis + 1);
-  const Axis1d a = axis_of(site, static_cast<std::int64_t>(axis));
+  const Axis1d a = sampled_axis(site, static_cast<std::int64_t>(axis));
   if (from > kMostSize || to > kMostSize)
     return bad_input(fmt::format("{} become {}, but {} are the most", from, to, kMostSize));
   if (a.numerator < 1 || a.numerator > kMostNumerator || a.denominator < 1 ||
@@ -194,8 +194,8 @@ Kernel resize(const SharedSite& site, bool is_nearest) {
     const In* in = call.input<In>(0);
     Out* out = call.result<Out>();
     const Operand& input = site->inputs[0];
-    const Axis1d vertical = axis_of(*site, 0);
-    const Axis1d horizontal = axis_of(*site, 1);
+    const Axis1d vertical = sampled_axis(*site, 0);
+    const Axis1d horizontal = sampled_axis(*site, 1);
     const std::int64_t channels = input.size(3);
     const auto pixel = [&](std::int64_t n, std::int64_t y, std::int64_t x) {
       return in + ((n * input.size(1) + y) * input.size(2) + x) * channels;
@@ -233,7 +233,7 @@ Expected<Kernel> resize_kernel(const SharedSite& site, Resources&) {
   });
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kImageRules[] = {
     {.op = Op::kAvgPool2d,
      .types = "i8/i16 =0 =0 > =0",
      .check = check_avg_pool,
@@ -252,6 +252,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> image_rules() { return kRules; }
+std::span<const Rule> image_rules() { return kImageRules; }
 
 }  // namespace isthmus::tosa

@@ -67,13 +67,13 @@ Expected<Kernel> scatter_kernel(const SharedSite& site, Resources&) {
   }};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kIndexRules[] = {
     {.op = Op::kGather, .types = "i8/i16/i32 i32 > =0", .check = check_gather, .plain = gather_kernel},
     {.op = Op::kScatter, .types = "i8/i16/i32 i32 =0 > =0", .check = check_scatter, .plain = scatter_kernel},
 };
 
 }  // namespace
 
-std::span<const Rule> index_rules() { return kRules; }
+std::span<const Rule> index_rules() { return kIndexRules; }
 
 }  // namespace isthmus::tosa

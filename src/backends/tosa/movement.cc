@@ -199,7 +199,7 @@ Expected<Kernel> transpose_kernel(const SharedSite& site, Resources&) {
   return strided(*site, site->output.sizes, std::move(strides), 0);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMovementRules[] = {
     {.op = Op::kConcat, .types = "bool/i8/i16/i32 * > =0", .check = check_concat, .plain = concat_kernel},
     {.op = Op::kIdentity,
      .types = "bool/i4/i8/i16/i32/i48 > =0",
@@ -220,6 +220,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> movement_rules() { return kRules; }
+std::span<const Rule> movement_rules() { return kMovementRules; }
 
 }  // namespace isthmus::tosa

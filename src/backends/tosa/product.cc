@@ -35,7 +35,7 @@ Product product_of(const Site& site) {
 }
 
 template <class In, class Out>
-Kernel plain(const SharedSite& site) {
+Kernel plain_product(const SharedSite& site) {
   return {[p = product_of(*site)](const Call& call) -> Expected<void> {
     const In* a = call.input<In>(0);
     const In* b = call.input<In>(1);
@@ -56,8 +56,8 @@ Kernel plain(const SharedSite& site) {
   }};
 }
 Expected<Kernel> plain_mat_mul(const SharedSite& site, Resources&) {
-  if (site->inputs[0].type == Type::kI8) return plain<std::int8_t, std::int32_t>(site);
-  return plain<std::int16_t, std::int64_t>(site);
+  if (site->inputs[0].type == Type::kI8) return plain_product<std::int8_t, std::int32_t>(site);
+  return plain_product<std::int16_t, std::int64_t>(site);
 }
 
 // Numbers of 16 bits as 256 * high + low, where both fit the kernel for numbers of 8 bits.
@@ -126,7 +126,7 @@ Expected<Kernel> fast_mat_mul(const SharedSite& site, Resources& resources) {
   return Kernel{run, scratch.bytes()};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kProductRules[] = {
     {.op = Op::kMatMul,
      .types = "i8 =0 =0 =0 > i32 | i16 =0 =0 =0 > i48",
      .check = check_mat_mul,
@@ -138,6 +138,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> product_rules() { return kRules; }
+std::span<const Rule> product_rules() { return kProductRules; }
 
 }  // namespace isthmus::tosa

@@ -101,7 +101,7 @@ Expected<Kernel> arg_max_kernel(const SharedSite& site, Resources&) {
   });
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReduceRules[] = {
     {.op = Op::kArgMax, .types = "i8/i16 > i32", .check = check_arg_max, .plain = arg_max_kernel},
     {.op = Op::kReduceAll, .types = "bool > bool", .check = check_reduce, .plain = all_kernel},
     {.op = Op::kReduceAny, .types = "bool > bool", .check = check_reduce, .plain = any_kernel},
@@ -112,6 +112,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduce_rules() { return kRules; }
+std::span<const Rule> reduce_rules() { return kReduceRules; }
 
 }  // namespace isthmus::tosa

@@ -79,7 +79,7 @@ auto with_meant_number(Type type, bool is_unsigned, Use use) {
 }
 
 template <class In, class Out>
-Kernel plain(const SharedSite& site) {
+Kernel plain_scaled(const SharedSite& site) {
   const auto& fields = site->fields<Rescale>();
   const std::int64_t input_zero = zero_point(site->inputs[3], fields.input_unsigned);
   const std::int64_t output_zero = zero_point(site->inputs[4], fields.output_unsigned);
@@ -103,7 +103,7 @@ Expected<Kernel> plain_rescale(const SharedSite& site, Resources&) {
   const auto& fields = site->fields<Rescale>();
   return with_meant_number(site->inputs[0].type, fields.input_unsigned, [&]<class In>(In) {
     return with_meant_number(site->output.type, fields.output_unsigned,
-                             [&]<class Out>(Out) { return plain<In, Out>(site); });
+                             [&]<class Out>(Out) { return plain_scaled<In, Out>(site); });
   });
 }
 
@@ -148,7 +148,7 @@ void rescale_wide(const RescaleBlock& scale, const std::int64_t* in, std::int64_
 }
 
 template <class In, class Out>
-Expected<Kernel> fast(const SharedSite& site, Resources& resources) {
+Expected<Kernel> fast_scaled(const SharedSite& site, Resources& resources) {
   const auto& fields = site->fields<Rescale>();
   TRY(resources.take(static_cast<std::uint64_t>(site->inputs[1].count + kAtOnce) * 2 * sizeof(std::int32_t)));
   const auto pattern = std::make_shared<const Pattern>(pattern_of(*site));
@@ -183,11 +183,11 @@ Expected<Kernel> fast_rescale(const SharedSite& site, Resources& resources) {
   if (fields.rounding != Rounding::kSingle) return plain_rescale(site, resources);
   return with_meant_number(site->inputs[0].type, fields.input_unsigned, [&]<class In>(In) {
     return with_meant_number(site->output.type, fields.output_unsigned,
-                             [&]<class Out>(Out) { return fast<In, Out>(site, resources); });
+                             [&]<class Out>(Out) { return fast_scaled<In, Out>(site, resources); });
   });
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kScaleRules[] = {
     {.op = Op::kRescale,
      .types = "i8/i16/i32 i16/i32 i8 =0 i8/i16/i32 > =4 | i48 i16 i8 =0 i8/i16/i32 > =4",
      .check = check_rescale,
@@ -197,6 +197,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> scale_rules() { return kRules; }
+std::span<const Rule> scale_rules() { return kScaleRules; }
 
 }  // namespace isthmus::tosa

@@ -130,7 +130,7 @@ Expected<Kernel> table_kernel(const SharedSite& site, Resources&) {
   }};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kUnaryRules[] = {
     {.op = Op::kAbs, .types = "i32 > i32", .check = check_same, .plain = abs_kernel},
     {.op = Op::kBitwiseNot, .types = "i8/i16/i32 > =0", .check = check_same, .plain = bitwise_not_kernel},
     {.op = Op::kCast,
@@ -146,6 +146,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> unary_rules() { return kRules; }
+std::span<const Rule> unary_rules() { return kUnaryRules; }
 
 }  // namespace isthmus::tosa

@@ -217,7 +217,7 @@ Replacement col2im(const Site& site) {
       emitter.reshape(TRY(emitter.emit(Op::kConvTranspose2d, std::move(plain), {images, filters})), result));
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kConvForms[] = {
     {Op::kConv2d, conv2d},
     {Op::kConv3d, conv3d},
     {Op::kConvTranspose2d, conv_transpose2d},
@@ -227,7 +227,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
-std::span<const OpForm> convolution_rows() { return kForms; }
-Replacement convolution_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> convolution_rows() { return kConvForms; }
+Replacement convolution_forms(const Site& site) { return formed(site, kConvForms); }
 
 }  // namespace isthmus::xnnpack

@@ -177,14 +177,14 @@ Replacement chosen(const Site& site) {
   return replaced_by(site.emitter.expand(result, site.result().shape));
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kIndexForms[] = {
     {Op::kIndexSelect, selected}, {Op::kGather, gathered}, {Op::kScatter, scattered},
     {Op::kScatterReduce, added},  {Op::kWhere, chosen},
 };
 
 }  // namespace
 
-std::span<const OpForm> index_rows() { return kForms; }
-Replacement index_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> index_rows() { return kIndexForms; }
+Replacement index_forms(const Site& site) { return formed(site, kIndexForms); }
 
 }  // namespace isthmus::xnnpack

@@ -11,8 +11,6 @@
 namespace isthmus::xnnpack {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // How far the last window reaches beyond the input and its padding, by image axis; nothing where a size is not fixed.
 std::optional<Ints> reach_beyond(const Site& site, const Ints& kernel, const Ints& stride, const Ints& padding,
                                  const Ints& dilation) {
@@ -82,7 +80,8 @@ Replacement max_pool2d(const Site& site) {
       continue;
     }
     const Sides sides{attrs.padding[2 * i], after};
-    value = TRY(padded(site.emitter, value, static_cast<std::int64_t>(i) + 2, sides, -kInfinity));
+    value = TRY(
+        padded(site.emitter, value, static_cast<std::int64_t>(i) + 2, sides, -std::numeric_limits<double>::infinity()));
     plain.padding[2 * i] = plain.padding[2 * i + 1] = 0;
   }
   if (value != site.inputs[0] || plain != attrs) {
@@ -306,7 +305,7 @@ Replacement adaptive_max_pool2d(const Site& site) {
   });
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kWindowForms[] = {
     {Op::kMaxPool2d, max_pool2d},
     {Op::kAvgPool2d, avg_pool2d},
     {Op::kMaxPool3d, max_pool3d},
@@ -317,7 +316,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
-std::span<const OpForm> window_rows() { return kForms; }
-Replacement window_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> window_rows() { return kWindowForms; }
+Replacement window_forms(const Site& site) { return formed(site, kWindowForms); }
 
 }  // namespace isthmus::xnnpack

@@ -8,7 +8,6 @@
 namespace isthmus::xnnpack {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostFloat = std::numeric_limits<float>::max();
 
 bool is_reducible(const Site& site, const Ints& axes) {
@@ -123,8 +122,9 @@ Replacement vector_norm(const Site& site) {
     return replaced_by(emitter.unary(Op::kSqrt, TRY(emitter.emit(Op::kSum, reduce, {squares}))));
   }
   const ValueId sizes = TRY(emitter.unary(Op::kAbs, x));
-  if (order == kInfinity) return replaced_by(emitter.emit(Op::kAmax, reduce, {sizes}));
-  if (order == -kInfinity) return replaced_by(emitter.emit(Op::kAmin, reduce, {sizes}));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (order == infinity) return replaced_by(emitter.emit(Op::kAmax, reduce, {sizes}));
+  if (order == -infinity) return replaced_by(emitter.emit(Op::kAmin, reduce, {sizes}));
   if (order == 1) return replaced_by(emitter.emit(Op::kSum, reduce, {sizes}));
   if (order == 0) {
     Formula formula(emitter);
@@ -135,7 +135,7 @@ Replacement vector_norm(const Site& site) {
   return replaced_by(with_number(emitter, Op::kPow, TRY(emitter.emit(Op::kSum, reduce, {powers})), 1 / order));
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kReduceForms[] = {
     {Op::kAmax, amax},
     {Op::kAmin, amin},
     {Op::kProd, prod},
@@ -148,7 +148,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
-std::span<const OpForm> reduction_rows() { return kForms; }
-Replacement reduction_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> reduction_rows() { return kReduceForms; }
+Replacement reduction_forms(const Site& site) { return formed(site, kReduceForms); }
 
 }  // namespace isthmus::xnnpack

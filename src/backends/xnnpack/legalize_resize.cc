@@ -71,14 +71,14 @@ Replacement sampled(const Site& site) {
   return replaced_by(emitter.reshape(TRY(product_along(emitter, lines, 2, *matrix)), site.result().shape));
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kResizeForms[] = {
     {Op::kResize2d, resized},
     {Op::kGridSample, sampled},
 };
 
 }  // namespace
 
-std::span<const OpForm> sampling_rows() { return kForms; }
-Replacement sampling_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> sampling_rows() { return kResizeForms; }
+Replacement sampling_forms(const Site& site) { return formed(site, kResizeForms); }
 
 }  // namespace isthmus::xnnpack

@@ -167,7 +167,7 @@ Replacement nearest(const Site& site) {
   return std::optional(value);
 }
 
-constexpr OpForm kForms[] = {
+constexpr OpForm kSelectForms[] = {
     {Op::kFlip, flipped},
     {Op::kSlice, stepped},
     {Op::kPad, mirrored},
@@ -176,7 +176,7 @@ constexpr OpForm kForms[] = {
 
 }  // namespace
 
-std::span<const OpForm> selection_rows() { return kForms; }
-Replacement selection_forms(const Site& site) { return formed(site, kForms); }
+std::span<const OpForm> selection_rows() { return kSelectForms; }
+Replacement selection_forms(const Site& site) { return formed(site, kSelectForms); }
 
 }  // namespace isthmus::xnnpack
