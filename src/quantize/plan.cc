@@ -24,7 +24,7 @@ namespace isthmus {
 namespace {
 
 // Far above denormal numbers even after a product of two scales.
-constexpr double kLeastScale = 0x1p-60;
+constexpr double kLeastActivationScale = 0x1p-60;
 
 // A join that leaves one of its inputs with so many bits less than it could have is worth a warning.
 constexpr double kJoinWarningBits = 3;
@@ -157,7 +157,7 @@ Quant unknown_parameters(const Graph& graph, const Group& group) {
     if (!narrowest || clamp->max - clamp->min < narrowest->max - narrowest->min) narrowest = {clamp->min, clamp->max};
   }
   if (!narrowest) return {{1.0F}, 0, -1};
-  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastScale, 1.0);
+  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastActivationScale, 1.0);
   Quant quant{{static_cast<float>(scale)}, 0, -1};
   if (group.storage == DType::kI16) return quant;
   const double middle = (narrowest->min + narrowest->max) / 2;
@@ -278,10 +278,10 @@ Quant parameters_of(Range range, DType storage) {
   Quant quant;
   if (storage == DType::kI16) {
     const double most = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
-    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastScale))};
+    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastActivationScale))};
     return quant;
   }
-  const double scale = max > min ? std::max((max - min) / 255, kLeastScale) : 1;
+  const double scale = max > min ? std::max((max - min) / 255, kLeastActivationScale) : 1;
   quant.scales = {static_cast<float>(scale)};
   const double zero_point = std::round(-128 - min / static_cast<double>(quant.scales[0]));
   quant.zero_point = static_cast<std::int32_t>(std::clamp(zero_point, -128.0, 127.0));
