@@ -13,12 +13,10 @@
 #include "ir/rewriter.h"
 #include "ops/emitter.h"
 #include "ops/table.h"
+#include "quantize/grid.h"
 
 namespace isthmus {
 namespace {
-
-// Below it a product of two scales may be no normal number.
-constexpr double kLeastScale = 0x1p-60;
 
 const FakeQuantizeAttrs* pin_attrs(const Node& node) { return std::get_if<FakeQuantizeAttrs>(&node.attrs); }
 

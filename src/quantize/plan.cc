@@ -10,21 +10,17 @@
 #include <set>
 #include <tuple>
 
-#include "exec/integer_constants.h"
-#include "exec/tensor.h"
 #include "ir/literals.h"
 #include "ops/table.h"
 #include "quantize/grid.h"
 #include "quantize/groups.h"
 #include "quantize/precision.h"
 #include "quantize/ratios.h"
+#include "quantize/reader_codes.h"
 #include "quantize/widths.h"
 
 namespace isthmus {
 namespace {
-
-// Far above denormal numbers even after a product of two scales.
-constexpr double kLeastActivationScale = 0x1p-60;
 
 // A join that leaves one of its inputs with so many bits less than it could have is worth a warning.
 constexpr double kJoinWarningBits = 3;
@@ -71,80 +67,6 @@ std::vector<ValueId> counting_members(const Graph& graph, const Group& group, co
   return result;
 }
 
-// Of constant data that a node reads: as wide as what it reads besides, or, where that costs nothing, as its result.
-DType constant_storage(const Graph& graph, const IntegerRules& rules, NodeId id, const std::vector<DType>& storage,
-                       const std::map<Tie, ReaderCodes>& narrowed) {
-  const Node& node = graph[id];
-  std::optional<DType> widest;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
-    const DType type = narrowed.contains({id, i}) ? DType::kI8 : storage[node.inputs[i].index];
-    widest = widest ? wider(*widest, type) : type;
-  }
-  const DType result = storage[node.outputs[0].index];
-  const bool follows_result = rules.wide_reads != nullptr && rules.wide_reads(node) != WideReads::kNever;
-  if (!widest) return result;
-  return follows_result ? wider(*widest, result) : *widest;
-}
-
-// Those of a grid that the numbers lie on, as an archive that is quantized has it, where 8 bits can number it.
-Quant constant_parameters(const Graph& graph, ValueId id, Range range, DType storage) {
-  constexpr int kMostSteps = 255;
-  const Constant* constant = graph.constant(id);
-  const bool is_searched = storage == DType::kI8 && constant != nullptr && constant->data;
-  const Tensor data = is_searched ? Tensor::from(*constant->data) : Tensor();
-  const auto step = is_searched && data.dtype() == DType::kF32 ? grid_of(data.data<float>(), kMostSteps) : std::nullopt;
-  if (!step) return parameters_of(range, storage);
-  const double least = std::round(std::min(range.min, 0.0) / static_cast<double>(*step));
-  const double most = std::round(std::max(range.max, 0.0) / static_cast<double>(*step));
-  if (most - least > kMostSteps) return parameters_of(range, storage);
-  return {{*step}, static_cast<std::int32_t>(-128 - least), -1};
-}
-
-// Constant data get parameters of their own wherever their reader does not tie them to its result.
-Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
-                                Ranges& ranges, QuantPlan& plan) {
-  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || must_share(backend.integers, node.op)) continue;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const ValueId input = node.inputs[i];
-      if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
-      const DType type = constant_storage(graph, backend.integers, NodeId{n}, storage, plan.narrowed);
-      const Quant quant =
-          plan.has_ranges ? constant_parameters(graph, input, TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
-      plan.constants[{NodeId{n}, i}] = {type, quant};
-    }
-  }
-  return {};
-}
-
-// A reader that has no form with 16 bits, or that multiplies codes of two widths, takes 8 bits of all.
-void narrow_readers(const Graph& graph, const IntegerRules& rules, const std::vector<DType>& storage, QuantPlan& plan) {
-  if (rules.wide_reads == nullptr) return;
-  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || must_share(rules, node.op)) continue;
-    std::vector<std::size_t> wide;
-    bool has_narrow = false;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
-      if (storage[node.inputs[i].index] == DType::kI16) {
-        wide.push_back(i);
-      } else {
-        has_narrow = true;
-      }
-    }
-    if (wide.empty()) continue;
-    const bool mixes = has_narrow && rules.wide_reads(node) == WideReads::kNever;
-    if (!mixes && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index]))) continue;
-    for (const std::size_t i : wide) {
-      const Range& range = plan.group(node.inputs[i])->range;
-      plan.narrowed[{NodeId{n}, i}] = {DType::kI8, plan.has_ranges ? parameters_of(range, DType::kI8) : Quant{{1.0F}}};
-    }
-  }
-}
-
 // Of a group of which no numbers are known. Any would do, but bounds of a clamp that could be told apart should be.
 Quant unknown_parameters(const Graph& graph, const Group& group) {
   std::optional<Range> narrowest;
@@ -157,7 +79,7 @@ Quant unknown_parameters(const Graph& graph, const Group& group) {
     if (!narrowest || clamp->max - clamp->min < narrowest->max - narrowest->min) narrowest = {clamp->min, clamp->max};
   }
   if (!narrowest) return {{1.0F}, 0, -1};
-  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastActivationScale, 1.0);
+  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastScale, 1.0);
   Quant quant{{static_cast<float>(scale)}, 0, -1};
   if (group.storage == DType::kI16) return quant;
   const double middle = (narrowest->min + narrowest->max) / 2;
@@ -278,10 +200,10 @@ Quant parameters_of(Range range, DType storage) {
   Quant quant;
   if (storage == DType::kI16) {
     const double most = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
-    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastActivationScale))};
+    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastScale))};
     return quant;
   }
-  const double scale = max > min ? std::max((max - min) / 255, kLeastActivationScale) : 1;
+  const double scale = max > min ? std::max((max - min) / 255, kLeastScale) : 1;
   quant.scales = {static_cast<float>(scale)};
   const double zero_point = std::round(-128 - min / static_cast<double>(quant.scales[0]));
   quant.zero_point = static_cast<std::int32_t>(std::clamp(zero_point, -128.0, 127.0));

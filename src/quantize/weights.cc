@@ -18,7 +18,6 @@ constexpr double kMostCode = 127;
 constexpr int kMostSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
 constexpr double kMostBias = 0x1p30;
-constexpr double kLeastWeightScale = 0x1p-60;
 
 // Weights as [outer, channels, inner].
 struct Channels {
@@ -127,7 +126,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
         scale = std::max(scale, needed);
       }
     }
-    result.push_back(static_cast<float>(std::max(scale, kLeastWeightScale)));
+    result.push_back(static_cast<float>(std::max(scale, kLeastScale)));
   }
   if (!options.per_channel) result.resize(1);
   return result;
