@@ -61,6 +61,11 @@ class Applier {
     if (source_.size() <= made.index) source_.resize(made.index + 1);
     source_[made.index] = stands_for;
   }
+  // What stood for the input of a node that is gone stands for its result, unless others read just that input.
+  void hand_on(ValueId input, ValueId made, ValueId result) {
+    const bool stands_for_input = made.index < source_.size() && source_[made.index] == input;
+    if (stands_for_input && readers_[input.index] == 1) remember(made, result);
+  }
   ValueId emit(Op op, Attrs attrs, ValueId input, std::string_view stem, TensorType type, ValueId stands_for) {
     const Node* maker = out_.producer(input);
     Origin origin = maker == nullptr ? Origin{} : maker->origin;
@@ -248,14 +253,12 @@ class Applier {
     const std::uint32_t group = group_of(output);
     if (def(node.op).flow == QFlow::kPins) {
       in_codes_[{output, group}] = TRY(data_input(id, 0));
-      const bool is_alone = readers_[node.inputs[0].index] == 1 && graph_.constant(node.inputs[0]) == nullptr;
-      if (is_alone) remember(in_codes_[{output, group}], output);
+      if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], in_codes_[{output, group}], output);
       return {};
     }
     if (is_dropped(node)) {
       in_codes_[{output, group}] = in_codes_.at({node.inputs[0], group});
-      // Who else reads what stands before the clamp reads just that.
-      if (readers_[node.inputs[0].index] == 1) remember(in_codes_[{output, group}], output);
+      hand_on(node.inputs[0], in_codes_[{output, group}], output);
       return {};
     }
     std::vector<ValueId> inputs;

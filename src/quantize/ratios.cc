@@ -32,7 +32,8 @@ double slope_of(const Node& node) {
   return attrs == nullptr ? 1 : std::abs(attrs->slope);
 }
 
-// The largest scale that a channel of the node's weights will have; 0 without weights.
+// The largest scale that a channel of the node's weights may have, which uses half of its codes at least; 0 without
+// weights.
 double weight_scale(const Graph& graph, const Node& node) {
   double largest = 0;
   const auto& roles = def(node.op).roles;
@@ -42,7 +43,7 @@ double weight_scale(const Graph& graph, const Node& node) {
     const Tensor weights = Tensor::from(*constant->data);
     for (const float number : weights.data<float>()) largest = std::max(largest, std::abs(static_cast<double>(number)));
   }
-  return largest / 127;
+  return largest / 63.5;
 }
 
 class Sweep {

@@ -89,11 +89,20 @@ double least_squares_scale(const Channels& layout, std::span<const float> number
   return best_scale;
 }
 
-// Of a channel whose weights are codes already, as an archive that is quantized has them.
-std::optional<float> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
+// Of weights that are codes already, as an archive that is quantized has them. Where they need less than half of the
+// codes, steps are so many times finer that they do: the weights are as exact, and a bias loses less.
+std::optional<double> weight_grid(std::span<const float> numbers) {
+  const auto grid = grid_of(numbers, kMostSteps);
+  if (!grid) return std::nullopt;
+  double most = 0;
+  for (const float number : numbers) most = std::max(most, std::abs(static_cast<double>(number)));
+  const double codes = std::round(most / static_cast<double>(*grid));
+  return static_cast<double>(*grid) / std::max(std::floor(kMostCode / codes), 1.0);
+}
+std::optional<double> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
   std::vector<float> all;
   layout.each_run(numbers, channel, [&](std::span<const float> run) { all.insert(all.end(), run.begin(), run.end()); });
-  return grid_of(all, kMostSteps);
+  return weight_grid(all);
 }
 
 std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
@@ -106,15 +115,14 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
     scales[c] = own / kMostCode;
     const auto grid = options.per_channel ? own_grid(layout, numbers, c) : std::nullopt;
     if (grid) {
-      scales[c] = static_cast<double>(*grid);
+      scales[c] = *grid;
     } else if (options.per_channel && options.least_squares && own > 0) {
       scales[c] = least_squares_scale(layout, numbers, c, own);
     }
   }
   // A channel without weights has a scale like the others.
   double usual = most > 0 ? most / kMostCode : 1;
-  if (!options.per_channel)
-    usual = static_cast<double>(grid_of(numbers, kMostSteps).value_or(static_cast<float>(usual)));
+  if (!options.per_channel) usual = weight_grid(numbers).value_or(usual);
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.channels; ++c) {
     double scale = options.per_channel && scales[c] > 0 ? scales[c] : usual;

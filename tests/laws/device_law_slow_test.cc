@@ -10,7 +10,7 @@ namespace {
 
 TEST(DeviceLawsSlow, LoweredGraphsGiveTheBitsOfTheIntegerInterpreter) {
   test::OperatorCounts counts;
-  for (unsigned seed = 1000; seed < 4000 && !HasFailure(); ++seed) {
+  for (unsigned seed = 1000; seed < 3000 && !HasFailure(); ++seed) {
     EXPECT_EQ(test::broken_device_law(seed, counts), "") << "seed " << seed;
   }
   for (const auto& [op, count] : counts) std::cout << "  " << count << " " << op << "\n";

@@ -134,7 +134,7 @@ class RandomCall {
 };
 
 TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
-  constexpr unsigned kRounds = 100;
+  constexpr unsigned kRounds = 40;
   run::LoadOptions options;
   options.most_bytes = 1 << 20;
   for (const pte::Signature& signature : pte::signatures()) {
