@@ -27,17 +27,24 @@ std::optional<Affine> affine_of(const Site& site) {
   return result;
 }
 
-// Which output channel a weight belongs to: the outer axis, except where it is split in groups beside the input's.
-std::size_t channel_of(const Node& node, const TensorView& weight, std::size_t element) {
+// Weights of one output channel that stand one behind the other: the outer axis has the channels, except where they are
+// split in groups beside the input's.
+void scale_channels(const Node& node, const TensorView& weight, const std::vector<double>& factors,
+                    std::vector<double>& numbers) {
   std::size_t inner = 1;
   for (std::size_t axis = 2; axis < weight.sizes.size(); ++axis) inner *= static_cast<std::size_t>(weight.sizes[axis]);
-  if (const auto* transposed = std::get_if<ConvTransposeAttrs>(&node.attrs)) {
-    const auto per_group = static_cast<std::size_t>(weight.sizes[1]);
-    const std::size_t input = element / (inner * per_group);
-    const std::size_t group = input / (static_cast<std::size_t>(weight.sizes[0] / transposed->groups));
-    return group * per_group + element / inner % per_group;
+  const auto second = static_cast<std::size_t>(weight.sizes[1]);
+  const auto* transposed = std::get_if<ConvTransposeAttrs>(&node.attrs);
+  const std::size_t length = transposed == nullptr ? inner * second : inner;
+  for (std::size_t run = 0; run * length < numbers.size(); ++run) {
+    std::size_t channel = run;
+    if (transposed != nullptr) {
+      const std::size_t inputs_of_group = static_cast<std::size_t>(weight.sizes[0] / transposed->groups);
+      channel = run / second / inputs_of_group * second + run % second;
+    }
+    const double factor = factors.at(channel);
+    for (std::size_t i = run * length; i < (run + 1) * length; ++i) numbers[i] *= factor;
   }
-  return element / (inner * static_cast<std::size_t>(weight.sizes[1]));
 }
 
 bool makes_channels(const Node& node, std::size_t rank) {
@@ -84,7 +91,7 @@ Replacement fold_batch_norm(const Site& site) {
   const auto affine = affine_of(site);
   if (!weights || !biases || !affine) return unchanged();
   biases->resize(affine->factor.size(), 0.0);
-  for (std::size_t i = 0; i < weights->size(); ++i) (*weights)[i] *= affine->factor.at(channel_of(conv, weight, i));
+  scale_channels(conv, weight, affine->factor, *weights);
   for (std::size_t c = 0; c < biases->size(); ++c) (*biases)[c] = (*biases)[c] * affine->factor[c] + affine->offset[c];
   site.emitter.begin(conv.origin, site.graph()[conv.outputs[0]].name);
   const ValueId new_weight = constant_of(site.emitter, *weights, weight.dtype, weight.sizes);

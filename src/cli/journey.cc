@@ -56,7 +56,8 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
     TRY(quantize_journey(options, nullptr, {}, journey));
     if (journey.quantized->plan.has_ranges) return {};
     // What it says otherwise will be said again.
-    for (const Diagnostic& said : std::exchange(journey.diagnostics, before).entries()) {
+    const Diagnostics tried = std::exchange(journey.diagnostics, before);
+    for (const Diagnostic& said : tried.entries()) {
       if (said.code == kNotPinned) journey.diagnostics.warn(said.code, said.node, said.text);
     }
   }
