@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "exec/batches.h"
 #include "exec/integer_codes.h"
 
 namespace isthmus {
@@ -134,21 +135,6 @@ Expected<Tensor> linear_codes(const IntegerContext& context) {
   return result;
 }
 
-// Where the matrix of each batch begins, counted in matrices; axes of size 1 stay where they are.
-std::vector<std::int64_t> matrix_places(const Tensor& tensor, const std::vector<std::int64_t>& sizes) {
-  const std::size_t lead = sizes.size() - tensor.sizes().size();
-  std::vector<std::int64_t> places{0};
-  for (std::size_t i = 0; i + 2 < sizes.size(); ++i) {
-    const std::int64_t own = i < lead ? 1 : tensor.sizes()[i - lead];
-    std::vector<std::int64_t> next;
-    for (const std::int64_t place : places) {
-      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(place * own + (own == 1 ? 0 : k));
-    }
-    places = std::move(next);
-  }
-  return places;
-}
-
 Expected<Tensor> matmul_codes(const IntegerContext& context) {
   Tensor result = context.plain.result();
   if (result.count() == 0) return result;
@@ -159,8 +145,8 @@ Expected<Tensor> matmul_codes(const IntegerContext& context) {
   const std::int64_t columns = b.size(b.rank() - 1);
   const Widths widths = widths_of(a.dtype(), b.dtype());
   const Requantizer requantizer = TRY(layer_requantizers(context, std::array{context.quant(1).scale()}))[0];
-  const auto a_places = matrix_places(a, context.plain.sizes);
-  const auto b_places = matrix_places(b, context.plain.sizes);
+  const auto a_places = batch_places(batch_of(a), batch_of(result));
+  const auto b_places = batch_places(batch_of(b), batch_of(result));
   CodeRows left(1, depth);
   CodeRows right(columns, depth);
   with_codes(context.plain.dtype, [&]<class Code>(Code) {

@@ -69,15 +69,19 @@ PowerSum sum_of(std::span<const std::int32_t> powers) {
   return {steps::add(steps::shift_left(sum, n - 1), steps::shift_right(steps::shift_left(rest, 1), 17 - n)), n};
 }
 
+// Of each code's distance to the greatest, and their sum.
+PowerSum powers_of(const ExpTables& tables, std::span<const std::int32_t> codes, std::vector<std::int32_t>& powers) {
+  const std::int32_t greatest = std::ranges::max(codes);
+  std::ranges::transform(codes, powers.begin(), [&](std::int32_t code) { return exp_of(tables, greatest - code); });
+  return sum_of(powers);
+}
+
 Expected<Tensor> softmax_codes(const IntegerContext& context) {
   const SoftmaxConstants constants = *softmax_constants(context.type(0), context.type());
   const RowShape shape = row_shape(context);
   std::vector<std::int32_t> powers(static_cast<std::size_t>(shape.length));
   return map_rows(context, shape.length, shape.inner, constants.result, [&](auto codes, auto results) {
-    const std::int32_t greatest = std::ranges::max(codes);
-    std::ranges::transform(codes, powers.begin(),
-                           [&](std::int32_t code) { return exp_of(constants.exp, greatest - code); });
-    const PowerSum sum = sum_of(powers);
+    const PowerSum sum = powers_of(constants.exp, codes, powers);
     const std::int32_t reciprocal = steps::look_up(reciprocal_table(), sum.mantissa);
     std::ranges::transform(powers, results.begin(), [&](std::int32_t power) {
       return steps::shift_right(steps::mul(power, reciprocal, 23), 17 - sum.leading);
@@ -90,10 +94,8 @@ Expected<Tensor> log_softmax_codes(const IntegerContext& context) {
   const RowShape shape = row_shape(context);
   std::vector<std::int32_t> powers(static_cast<std::size_t>(shape.length));
   return map_rows(context, shape.length, shape.inner, constants.result, [&](auto codes, auto results) {
+    const PowerSum sum = powers_of(constants.exp, codes, powers);
     const std::int32_t greatest = std::ranges::max(codes);
-    std::ranges::transform(codes, powers.begin(),
-                           [&](std::int32_t code) { return exp_of(constants.exp, greatest - code); });
-    const PowerSum sum = sum_of(powers);
     const std::int32_t whole = steps::shift_left(16 - sum.leading, 23);
     const std::int32_t log2 =
         steps::sub(steps::add(whole, steps::look_up(log2_table(), sum.mantissa)), constants.log2_of_one);

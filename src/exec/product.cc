@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "exec/accumulate.h"
+#include "exec/batches.h"
 #include "exec/kernel.h"
 
 namespace isthmus {
@@ -62,22 +63,6 @@ void multiply(const Number* a, const Number* b, Number* result, std::int64_t row
   }
 }
 
-// Where the matrix of each batch begins, counted in matrices; axes of size 1 stay where they are.
-std::vector<std::int64_t> batch_places(const Tensor& tensor, const std::vector<std::int64_t>& sizes) {
-  const std::size_t axes = sizes.size() - 2;
-  const std::size_t lead = sizes.size() - tensor.sizes().size();
-  std::vector<std::int64_t> places{0};
-  for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t own = i < lead ? 1 : tensor.sizes()[i - lead];
-    std::vector<std::int64_t> next;
-    for (const std::int64_t place : places) {
-      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(place * own + (own == 1 ? 0 : k));
-    }
-    places = std::move(next);
-  }
-  return places;
-}
-
 Expected<Tensor> matmul(const KernelContext& context) {
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     Tensor result = context.result();
@@ -87,8 +72,8 @@ Expected<Tensor> matmul(const KernelContext& context) {
     const std::int64_t rows = a.size(a.rank() - 2);
     const std::int64_t depth = a.size(a.rank() - 1);
     const std::int64_t columns = b.size(b.rank() - 1);
-    const auto a_places = batch_places(a, context.sizes);
-    const auto b_places = batch_places(b, context.sizes);
+    const auto a_places = batch_places(batch_of(a), batch_of(result));
+    const auto b_places = batch_places(batch_of(b), batch_of(result));
     std::vector<Accumulator<Number>> sums(static_cast<std::size_t>(columns));
     Number* out = result.mutable_data<Number>().data();
     for (std::size_t i = 0; i < a_places.size(); ++i, out += rows * columns) {

@@ -10,10 +10,10 @@
 
 namespace isthmus {
 
-// What a reader may lose by sharing before a rescale is put in. Codes of 16 bits have 8 to spare.
-inline double bits_to_lose(const QuantConfig& config, DType storage) {
-  return config.cut_bits + (storage == DType::kI16 ? 8 : 0);
-}
+// Bits that codes have besides the first 8.
+inline double spare_bits(DType storage) { return storage == DType::kI16 ? 8 : 0; }
+// What a reader may lose by sharing before a rescale is put in.
+inline double bits_to_lose(const QuantConfig& config, DType storage) { return config.cut_bits + spare_bits(storage); }
 
 struct GroupingInput {
   const Graph& graph;

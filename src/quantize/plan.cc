@@ -111,8 +111,8 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
       if (narrow == nullptr || own < least) std::tie(narrow, least) = std::pair(&graph[node.inputs[i]], own);
       if (wide == nullptr || own > most) std::tie(wide, most) = std::pair(&graph[node.inputs[i]], own);
     }
-    const bool is_wide = plan.group(node.outputs[0])->storage == DType::kI16;
-    if (narrow == nullptr || std::log2(most / least) < kJoinWarningBits + (is_wide ? 8 : 0)) continue;
+    const double worth_saying = kJoinWarningBits + spare_bits(plan.group(node.outputs[0])->storage);
+    if (narrow == nullptr || std::log2(most / least) < worth_saying) continue;
     diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
                      fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
                                  "{:.4g}); scale one of them in the model, or return them apart",
