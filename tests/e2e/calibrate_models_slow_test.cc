@@ -11,7 +11,7 @@
 #include "stats/measure.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::calibrate_models_slow_test {
 namespace {
 
 struct Loaded {
@@ -82,4 +82,4 @@ TEST(CalibrateModels, SeeWhatTheInterpreterComputes) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::calibrate_models_slow_test

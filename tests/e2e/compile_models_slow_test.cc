@@ -7,7 +7,7 @@
 
 #include "support/compile.h"
 
-namespace isthmus {
+namespace isthmus::compile_models_slow_test {
 namespace {
 
 // The samples of a batch, repeated or cut to another size.
@@ -102,4 +102,4 @@ TEST(CompileModels, GoldenModelsComputeAsRecorded) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::compile_models_slow_test

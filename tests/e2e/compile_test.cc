@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace isthmus {
+namespace isthmus::compile_test {
 namespace {
 
 class Bundled : public ::testing::TestWithParam<const char*> {
@@ -35,4 +35,4 @@ TEST_P(Bundled, TheSameModelGivesTheSameBytes) {
 INSTANTIATE_TEST_SUITE_P(Models, Bundled, ::testing::Values("emg_cascade", "deit_micro"));
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::compile_test

@@ -12,7 +12,7 @@
 #include "support/compile_quantized.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::composites_slow_test {
 namespace {
 
 // Copies a graph, but softmaxes and layer norms become what they are made of.
@@ -125,4 +125,4 @@ TEST(CompositesSlow, ChainsOfEightBitStepsAreFarWorse) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::composites_slow_test

@@ -15,7 +15,7 @@
 #include "support/compile_quantized.h"
 #include "support/quantized_graphs.h"
 
-namespace isthmus {
+namespace isthmus::converted_test {
 namespace {
 
 std::filesystem::path models() { return test::source_dir() / "tests" / "models"; }
@@ -224,4 +224,4 @@ TEST(Converted, TheFloatProgramRoundsAsTheArchiveDoes) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::converted_test

@@ -7,7 +7,7 @@
 #include "report/compile.h"
 #include "support/compile.h"
 
-namespace isthmus {
+namespace isthmus::fixed_sizes_slow_test {
 namespace {
 
 TEST(FixedSizesSlow, EveryModelOfAnyBatch) {
@@ -40,4 +40,4 @@ TEST(FixedSizesSlow, EveryModelOfAnyBatch) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::fixed_sizes_slow_test

@@ -10,7 +10,7 @@
 #include "support/compile_quantized.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::grouping_cases_slow_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST(GroupingCasesSlow, SizesAndExportersChangeNoGroup) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::grouping_cases_slow_test

@@ -13,7 +13,7 @@
 #include "support/compile_quantized.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::integers_slow_test {
 namespace {
 
 using Values = std::map<ValueId, Tensor>;
@@ -197,4 +197,4 @@ TEST(IntegersSlow, CorpusNodeByNode) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::integers_slow_test

@@ -8,7 +8,7 @@
 #include "support/compile.h"
 #include "support/renamed_archive.h"
 
-namespace isthmus {
+namespace isthmus::islands_slow_test {
 namespace {
 
 CompileSummary checked(const std::filesystem::path& archive, const std::string& target) {
@@ -96,4 +96,4 @@ TEST(IslandsSlow, ComeBackInSmallCases) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::islands_slow_test

@@ -13,7 +13,7 @@
 #include "support/random_quant_model.h"
 #include "support/renamed_archive.h"
 
-namespace isthmus {
+namespace isthmus::islands_test {
 namespace {
 
 constexpr const char* kTargets[] = {"xnnpack", "ethos-u55-128", "ethos-u85-256"};
@@ -139,4 +139,4 @@ TEST(Islands, AreLargerThanOneDelegate) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::islands_test

@@ -7,7 +7,7 @@
 #include "support/command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::npu_models_slow_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -60,4 +60,4 @@ INSTANTIATE_TEST_SUITE_P(All, NpuModels,
                          [](const auto& row) { return std::string(row.param.model); });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::npu_models_slow_test

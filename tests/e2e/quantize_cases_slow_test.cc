@@ -6,7 +6,7 @@
 #include "support/compile_quantized.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::quantize_cases_slow_test {
 namespace {
 
 // One sample says little of ranges; still no output may be further from PyTorch's than this.
@@ -43,4 +43,4 @@ TEST(QuantizeCasesSlow, CorpusInOneDelegate) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantize_cases_slow_test

@@ -9,7 +9,7 @@
 #include "support/compile_quantized.h"
 #include "support/quantized_graphs.h"
 
-namespace isthmus {
+namespace isthmus::quantize_cases_test {
 namespace {
 
 std::filesystem::path models() { return test::source_dir() / "tests" / "models"; }
@@ -154,4 +154,4 @@ TEST(QuantizeCases, AnUnknownMoverBreaksTheDelegateInTwo) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantize_cases_test

@@ -4,7 +4,7 @@
 
 #include "support/command_line.h"
 
-namespace isthmus {
+namespace isthmus::quantized_classifiers_test {
 namespace {
 
 struct Bar {
@@ -78,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Trained, Classifiers,
                          });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantized_classifiers_test

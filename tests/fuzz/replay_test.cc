@@ -19,7 +19,7 @@ ISTHMUS_FUZZ_TARGETS
 #undef TARGET
 }
 
-namespace isthmus::test {
+namespace isthmus::test::replay_test {
 namespace {
 
 struct Target {
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(Every, FuzzTarget, testing::ValuesIn(targets()),
                          [](const auto& target) { return target.param.name; });
 
 }  // namespace
-}  // namespace isthmus::test
+}  // namespace isthmus::test::replay_test

@@ -17,7 +17,7 @@
 #include "partition/partition.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::golden_test {
 namespace {
 
 constexpr std::string_view kLine = "----\n";
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](
 });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::golden_test

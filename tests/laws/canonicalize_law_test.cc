@@ -10,7 +10,7 @@
 #include "support/models.h"
 #include "support/random_model.h"
 
-namespace isthmus {
+namespace isthmus::canonicalize_law_test {
 namespace {
 
 TEST(CanonicalizeLaws, TwiceIsOnceAndNothingComputedChanges) {
@@ -41,4 +41,4 @@ TEST(CanonicalizeLaws, TwiceIsOnceAndNothingComputedChanges) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::canonicalize_law_test

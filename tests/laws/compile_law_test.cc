@@ -6,7 +6,7 @@
 #include "support/compile.h"
 #include "support/random_model.h"
 
-namespace isthmus {
+namespace isthmus::compile_law_test {
 namespace {
 
 TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
@@ -38,4 +38,4 @@ TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::compile_law_test

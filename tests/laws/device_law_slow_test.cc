@@ -5,7 +5,7 @@
 
 #include "support/device_laws.h"
 
-namespace isthmus {
+namespace isthmus::device_law_slow_test {
 namespace {
 
 TEST(DeviceLawsSlow, LoweredGraphsGiveTheBitsOfTheIntegerInterpreter) {
@@ -18,4 +18,4 @@ TEST(DeviceLawsSlow, LoweredGraphsGiveTheBitsOfTheIntegerInterpreter) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::device_law_slow_test

@@ -3,7 +3,7 @@
 
 #include "support/device_laws.h"
 
-namespace isthmus {
+namespace isthmus::device_law_test {
 namespace {
 
 TEST(DeviceLaws, LoweredGraphsGiveTheBitsOfTheIntegerInterpreter) {
@@ -15,4 +15,4 @@ TEST(DeviceLaws, LoweredGraphsGiveTheBitsOfTheIntegerInterpreter) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::device_law_test

@@ -9,7 +9,7 @@
 #include "formats/pte_signatures.h"
 #include "run/method.h"
 
-namespace isthmus {
+namespace isthmus::host_kernels_law_test {
 namespace {
 
 // A program of one call with arguments that are mostly of the right kind and otherwise anything.
@@ -134,7 +134,7 @@ class RandomCall {
 };
 
 TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
-  constexpr unsigned kRounds = 40;
+  constexpr unsigned kRounds = 400;
   run::LoadOptions options;
   options.most_bytes = 1 << 20;
   for (const pte::Signature& signature : pte::signatures()) {
@@ -157,4 +157,4 @@ TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::host_kernels_law_test

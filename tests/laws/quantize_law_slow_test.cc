@@ -3,7 +3,7 @@
 
 #include "support/quantize_laws.h"
 
-namespace isthmus {
+namespace isthmus::quantize_law_slow_test {
 namespace {
 
 constexpr unsigned kFirst = 1000;
@@ -31,4 +31,4 @@ TEST(QuantizeLawsSlow, ParametersOfAnArchiveAreThePlans) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantize_law_slow_test

@@ -3,7 +3,7 @@
 
 #include "support/quantize_laws.h"
 
-namespace isthmus {
+namespace isthmus::quantize_law_test {
 namespace {
 
 TEST(QuantizeLaws, PlansOfGraphsWithWildRanges) {
@@ -38,4 +38,4 @@ TEST(QuantizeLaws, RandomGraphsHaveSomethingToDecide) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantize_law_test

@@ -3,7 +3,7 @@
 
 #include "support/tosa_laws.h"
 
-namespace isthmus {
+namespace isthmus::tosa_law_slow_test {
 namespace {
 
 class ManyTosaLaws : public testing::TestWithParam<test::TosaLaw> {};
@@ -19,4 +19,4 @@ INSTANTIATE_TEST_SUITE_P(Every, ManyTosaLaws, testing::ValuesIn(test::tosa_laws(
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_law_slow_test

@@ -3,7 +3,7 @@
 
 #include "support/tosa_laws.h"
 
-namespace isthmus {
+namespace isthmus::tosa_law_test {
 namespace {
 
 class TosaLaws : public testing::TestWithParam<test::TosaLaw> {};
@@ -19,4 +19,4 @@ INSTANTIATE_TEST_SUITE_P(Every, TosaLaws, testing::ValuesIn(test::tosa_laws().be
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_law_test

@@ -7,7 +7,7 @@
 #include "exec/interpreter.h"
 #include "support/form_case.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_forms_law_slow_test {
 namespace {
 
 using test::Build;
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, XnnpackFormLaws, testing::ValuesIn(kKinds),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_forms_law_slow_test

@@ -6,7 +6,7 @@
 #include "ir/text.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::archives_slow_test {
 namespace {
 
 TEST(Archives, EveryOneLoadsAndPrints) {
@@ -32,4 +32,4 @@ TEST(Archives, EveryOneLoadsAndPrints) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::archives_slow_test

@@ -6,7 +6,7 @@
 
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::binary_ops_test {
 namespace {
 
 using test::form_of;
@@ -175,4 +175,4 @@ TEST(BinaryOps, HostileArguments) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::binary_ops_test

@@ -15,7 +15,7 @@
 #include "support/models.h"
 #include "support/random_model.h"
 
-namespace isthmus {
+namespace isthmus::calibrate_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -203,4 +203,4 @@ TEST(Calibrate, StridesMeetEveryChannel) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::calibrate_test

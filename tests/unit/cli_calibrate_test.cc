@@ -7,7 +7,7 @@
 
 #include "support/command_line.h"
 
-namespace isthmus {
+namespace isthmus::cli_calibrate_test {
 namespace {
 
 using Cli = test::CommandLine;
@@ -58,4 +58,4 @@ TEST_F(Cli, BadDataAndBadStatisticsAreNamed) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_calibrate_test

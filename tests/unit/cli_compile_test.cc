@@ -8,7 +8,7 @@
 #include "support/command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::cli_compile_test {
 namespace {
 
 using Cli = test::CommandLine;
@@ -103,4 +103,4 @@ TEST_F(Cli, TargetsAreListed) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_compile_test

@@ -8,7 +8,7 @@
 #include "support/command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::cli_converted_test {
 namespace {
 
 using Cli = test::CommandLine;
@@ -64,4 +64,4 @@ TEST_F(Cli, ExplainOfAConvertedArchiveShowsItsParameters) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_converted_test

@@ -9,7 +9,7 @@
 #include "support/json_command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::cli_program_test {
 namespace {
 
 using test::Finished;
@@ -156,4 +156,4 @@ TEST_F(CliProgram, BenchRefusesWhatIsNoProgram) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_program_test

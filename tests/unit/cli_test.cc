@@ -7,7 +7,7 @@
 #include "support/command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::cli_test {
 namespace {
 
 using Cli = test::CommandLine;
@@ -119,4 +119,4 @@ TEST_F(Cli, TargetsPrintTheOpTable) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_test

@@ -9,7 +9,7 @@
 #include "support/json_command_line.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::cli_tosa_test {
 namespace {
 
 using test::Finished;
@@ -84,4 +84,4 @@ TEST_F(CliTosa, BenchMeasures) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::cli_tosa_test

@@ -9,7 +9,7 @@
 
 #include "support/compile.h"
 
-namespace isthmus {
+namespace isthmus::compile_corpus_slow_test {
 namespace {
 
 // What becomes of one archive.
@@ -71,4 +71,4 @@ TEST(CompileCorpus, EveryArchiveComputesAsRecorded) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::compile_corpus_slow_test

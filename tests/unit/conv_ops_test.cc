@@ -4,7 +4,7 @@
 
 #include "support/calls.h"
 
-namespace isthmus::test {
+namespace isthmus::test::conv_ops_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(ProductOps, WeightsOfLinear) {
 }
 
 }  // namespace
-}  // namespace isthmus::test
+}  // namespace isthmus::test::conv_ops_test

@@ -12,7 +12,7 @@
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 
-namespace isthmus {
+namespace isthmus::correct_biases_test {
 namespace {
 
 double mean(const std::optional<Tensor>& tensor) {
@@ -68,4 +68,4 @@ TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::correct_biases_test

@@ -7,7 +7,7 @@
 #include "legalize/legalize.h"
 #include "support/ethos_u_cases.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u_legalize_test {
 namespace {
 
 using test::agree;
@@ -61,4 +61,4 @@ TEST(EthosULegalizeIndex, IsNarrowed) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u_legalize_test

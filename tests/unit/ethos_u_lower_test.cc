@@ -6,7 +6,7 @@
 #include "support/ethos_u_cases.h"
 #include "support/ethos_u_lowered.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u_lower_test {
 namespace {
 
 using test::Build;
@@ -38,4 +38,4 @@ TEST_P(EthosULower, ComputesTheSameBits) { expect_lowered(GetParam(), DType::kI8
 INSTANTIATE_TEST_SUITE_P(Cases, EthosULower, testing::ValuesIn(test::ethos_u_cases()), test::name_of_case);
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u_lower_test

@@ -17,7 +17,7 @@
 #include "support/compile.h"
 #include "support/ethos_u_lowered.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u_slow_test {
 namespace {
 
 using ethos_u::Device;
@@ -308,4 +308,4 @@ TEST(EthosUModels, CorpusIsLegalWhereItComputesInFloat) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u_slow_test

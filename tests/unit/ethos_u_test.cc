@@ -9,7 +9,7 @@
 #include "backends/ethos_u/limits.h"
 #include "ir/text.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u_test {
 namespace {
 
 using ethos_u::Device;
@@ -355,4 +355,4 @@ TEST(EthosUTargets, ByteMoversShare) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u_test

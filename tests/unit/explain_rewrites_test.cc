@@ -10,7 +10,7 @@
 #include "report/overview.h"
 #include "support/ethos_u_cases.h"
 
-namespace isthmus {
+namespace isthmus::explain_rewrites_test {
 namespace {
 
 using test::Build;
@@ -105,4 +105,4 @@ TEST(ExplainRewrites, SaysNothingWhereNothingWasRewritten) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::explain_rewrites_test

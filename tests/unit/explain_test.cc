@@ -15,7 +15,7 @@
 #include "support/models.h"
 #include "support/renamed_archive.h"
 
-namespace isthmus {
+namespace isthmus::explain_test {
 namespace {
 
 using Cli = test::CommandLine;
@@ -226,4 +226,4 @@ TEST_F(Cli, ExplainKnowsNoSuchNode) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::explain_test

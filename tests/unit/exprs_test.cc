@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace isthmus {
+namespace isthmus::exprs_test {
 namespace {
 
 Exprs with_symbols() {
@@ -151,4 +151,4 @@ TEST(Exprs, NormalFormKeepsTheValue) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::exprs_test

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::flow_test {
 namespace {
 
 struct Pipe {
@@ -79,4 +79,4 @@ TEST(Flow, CheapestCutsOfRandomNetworks) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::flow_test

@@ -9,7 +9,7 @@
 #include "run/method.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::golden_programs_slow_test {
 namespace {
 
 using testing::AllOf;
@@ -99,4 +99,4 @@ TEST_F(GoldenPrograms, OtherBackendsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::golden_programs_slow_test

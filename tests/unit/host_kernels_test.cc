@@ -11,7 +11,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::host_kernels_test {
 namespace {
 
 using test::floats;
@@ -296,4 +296,4 @@ TEST(HostKernels, OnlyTheModelsOwnBorderCounts) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::host_kernels_test

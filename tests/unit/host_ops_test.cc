@@ -16,7 +16,7 @@
 #include "run/host_kernels.h"
 #include "support/compile.h"
 
-namespace isthmus {
+namespace isthmus::host_ops_test {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -646,4 +646,4 @@ TEST(HostCalls, StandBetweenDelegates) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::host_ops_test

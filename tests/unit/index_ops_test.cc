@@ -3,7 +3,7 @@
 
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::index_ops_test {
 namespace {
 
 using test::form_of;
@@ -159,4 +159,4 @@ TEST(IndexOps, HostileArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::index_ops_test

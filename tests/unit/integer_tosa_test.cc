@@ -10,7 +10,7 @@
 #include "exec/kernel.h"
 #include "support/codes.h"
 
-namespace isthmus {
+namespace isthmus::integer_tosa_test {
 namespace {
 
 using test::Chance;
@@ -611,4 +611,4 @@ TEST(IntegerTosa, SaysWhatItHasNot) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::integer_tosa_test

@@ -12,7 +12,7 @@
 #include "support/delegates.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::integer_xnnpack_test {
 namespace {
 
 using test::Chance;
@@ -580,4 +580,4 @@ TEST(IntegerXnnpack, SaysWhatItHasNot) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::integer_xnnpack_test

@@ -5,7 +5,7 @@
 
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::join_ops_test {
 namespace {
 
 using test::form_of;
@@ -83,4 +83,4 @@ TEST(JoinOps, HostileArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::join_ops_test

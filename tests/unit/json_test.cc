@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace isthmus::json {
+namespace isthmus::json::json_test {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(Json, ReadEachStopsAtTheFirstFailure) {
 }
 
 }  // namespace
-}  // namespace isthmus::json
+}  // namespace isthmus::json::json_test

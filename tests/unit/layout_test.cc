@@ -10,7 +10,7 @@
 #include "legalize/legalize.h"
 #include "partition/partition.h"
 
-namespace isthmus {
+namespace isthmus::layout_test {
 namespace {
 
 using Axes = std::vector<std::uint8_t>;
@@ -131,4 +131,4 @@ TEST(Layout, OneTransposeServesQueriesKeysAndValues) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::layout_test

@@ -11,7 +11,7 @@
 #include "load/srepr.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::load_test {
 namespace {
 
 const std::filesystem::path kModels = test::source_dir() / "tests" / "models";
@@ -211,4 +211,4 @@ TEST(Origin, IsTheUsersLine) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::load_test

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace isthmus {
+namespace isthmus::memory_plan_test {
 namespace {
 
 pte::Tensor floats(std::int32_t count) {
@@ -107,4 +107,4 @@ TEST(MemoryPlan, RandomProgramsNeverShareWhatIsAlive) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::memory_plan_test

@@ -7,7 +7,7 @@
 #include "exec/interpreter.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::models_slow_test {
 namespace {
 
 // Largest difference over the output's range; negative where it could not be computed, which is reported.
@@ -79,4 +79,4 @@ TEST(Models, GoldenArchivesComputeAsRecorded) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::models_slow_test

@@ -3,7 +3,7 @@
 
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::movement_ops_test {
 namespace {
 
 using test::form_of;
@@ -204,6 +204,12 @@ TEST(PadOps, ModesAndNames) {
             (std::vector<double>{1, 2, 7}));
 }
 
+TEST(PadOps, NothingIsMadeOfALongAxisBesideAnEmptyOne) {
+  EXPECT_EQ(run("%x : f32[0,3]", "f32[0,1099511627779]",
+                R"("aten.constant_pad_nd.default", self=%x, pad=[0,1099511627776])", {{}}),
+            std::vector<double>());
+}
+
 TEST(MovementOps, HostileArgumentsAreRefused) {
   const std::string x = "input %x : f32[2,3]";
   for (const char* call : {
@@ -247,4 +253,4 @@ TEST(MovementOps, HostileArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::movement_ops_test

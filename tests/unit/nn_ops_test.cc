@@ -8,7 +8,7 @@
 #include "ir/text.h"
 #include "support/calls.h"
 
-namespace isthmus::test {
+namespace isthmus::test::nn_ops_test {
 namespace {
 
 using testing::ElementsAre;
@@ -252,4 +252,4 @@ TEST(RecurrentOps, ACellAndALayerOfOneStepAgree) {
 }
 
 }  // namespace
-}  // namespace isthmus::test
+}  // namespace isthmus::test::nn_ops_test

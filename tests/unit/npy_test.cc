@@ -8,7 +8,7 @@
 #include "formats/npz.h"
 #include "support/zip_builder.h"
 
-namespace isthmus {
+namespace isthmus::npy_test {
 namespace {
 
 using test::blob_of;
@@ -246,4 +246,4 @@ TEST(Npz, RefusesOtherEntriesAndBrokenArrays) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::npy_test

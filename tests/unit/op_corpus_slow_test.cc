@@ -6,7 +6,7 @@
 
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::op_corpus_slow_test {
 namespace {
 
 TEST(OpCorpus, EveryArchiveComputesAsRecorded) {
@@ -32,4 +32,4 @@ TEST(OpCorpus, EveryArchiveComputesAsRecorded) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::op_corpus_slow_test

@@ -11,7 +11,7 @@
 #include "ops/table.h"
 #include "support/models.h"
 
-namespace isthmus {
+namespace isthmus::op_table_test {
 namespace {
 
 TEST(OpTable, EveryOpHasARowAndAKernel) {
@@ -89,4 +89,4 @@ TEST(OpTable, NoOtherFolderNamesAFrontendsOperator) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::op_table_test

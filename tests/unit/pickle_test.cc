@@ -5,7 +5,7 @@
 
 #include "support/zip_builder.h"
 
-namespace isthmus::pickle {
+namespace isthmus::pickle::pickle_test {
 namespace {
 
 using test::blob_of;
@@ -151,4 +151,4 @@ TEST(Pickle, SharedValuesCostNothing) {
 TEST(Pickle, BoundsItsSize) { EXPECT_THAT(problem(std::string((8 << 20) + 1, 'N')), HasSubstr("at most 8388608")); }
 
 }  // namespace
-}  // namespace isthmus::pickle
+}  // namespace isthmus::pickle::pickle_test

@@ -18,7 +18,7 @@
 #include "support/calls.h"
 #include "support/quantized_graphs.h"
 
-namespace isthmus {
+namespace isthmus::pins_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -310,4 +310,4 @@ TEST(Grids, WeightsOfAnArchiveKeepTheirCodes) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::pins_test

@@ -12,7 +12,7 @@
 #include "quantize/prove.h"
 #include "support/quantized_graphs.h"
 
-namespace isthmus {
+namespace isthmus::prove_mutation_test {
 namespace {
 
 using test::QuantizedCase;
@@ -384,4 +384,4 @@ TEST(ProveMutation, EveryMutationIsRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::prove_mutation_test

@@ -8,7 +8,7 @@
 
 #include "support/quantized_graphs.h"
 
-namespace isthmus {
+namespace isthmus::prove_test {
 namespace {
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
@@ -244,4 +244,4 @@ TEST(Prove, WhereTheChannelsOfWeightsAre) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::prove_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace isthmus::pt2 {
+namespace isthmus::pt2::pt2_program_test {
 namespace {
 
 using testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(Pt2Program, RefusesOtherSchemas) {
 }
 
 }  // namespace
-}  // namespace isthmus::pt2
+}  // namespace isthmus::pt2::pt2_program_test

@@ -14,7 +14,7 @@
 #include "support/models.h"
 #include "support/zip_builder.h"
 
-namespace isthmus::pt2 {
+namespace isthmus::pt2::pt2_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -352,4 +352,4 @@ TEST(Pt2, ReadsTheWholeCollection) {
 }
 
 }  // namespace
-}  // namespace isthmus::pt2
+}  // namespace isthmus::pt2::pt2_test

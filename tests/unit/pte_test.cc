@@ -11,7 +11,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::pte_test {
 namespace {
 
 using test::bytes_of;
@@ -420,4 +420,4 @@ TEST(Pte, FilesAreRecognisedByTheirFirstBytes) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::pte_test

@@ -4,7 +4,7 @@
 #include "ir/text.h"
 #include "quantize/config.h"
 
-namespace isthmus {
+namespace isthmus::quant_config_test {
 namespace {
 
 QuantConfig config(std::string_view text) {
@@ -256,4 +256,4 @@ TEST(QuantConfig, GlobsTakeBoundedTime) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quant_config_test

@@ -15,7 +15,7 @@
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 
-namespace isthmus {
+namespace isthmus::quantize_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -251,4 +251,4 @@ TEST(Precisions, MoversTakeTheCheaperSide) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::quantize_test

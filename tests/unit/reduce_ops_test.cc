@@ -7,7 +7,7 @@
 
 #include "support/calls.h"
 
-namespace isthmus::test {
+namespace isthmus::test::reduce_ops_test {
 namespace {
 
 using testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST(ReduceOps, HostileArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus::test
+}  // namespace isthmus::test::reduce_ops_test

@@ -9,7 +9,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::run_test {
 namespace {
 
 using test::floats;
@@ -389,4 +389,4 @@ TEST(Run, MeasuresAtLeastOneRun) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::run_test

@@ -16,7 +16,7 @@
 #include "support/programs.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::run_tosa_test {
 namespace {
 
 using test::Build;
@@ -268,4 +268,4 @@ TEST(RunTosa, OtherBackendsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::run_tosa_test

@@ -15,7 +15,7 @@
 #include "support/models.h"
 #include "support/zip_builder.h"
 
-namespace isthmus {
+namespace isthmus::samples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -597,4 +597,4 @@ TEST(SamplesOfSharedModels, EveryModelReadsItsSamples) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::samples_test

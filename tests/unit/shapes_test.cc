@@ -6,7 +6,7 @@
 
 #include "ir/text.h"
 
-namespace isthmus {
+namespace isthmus::shapes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST(Shapes, WhatTheModelWasNotExportedForIsRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::shapes_test

@@ -14,7 +14,7 @@
 #include "stats/statistics.h"
 #include "stats/stats_file.h"
 
-namespace isthmus {
+namespace isthmus::stats_test {
 namespace {
 
 struct Shape {
@@ -244,7 +244,7 @@ TEST(Estimators, RangesHoldZeroAndNothingThatWasNotSeen) {
       EXPECT_EQ(estimator_from_name(name_of(estimator)), estimator);
     }
   }
-  EXPECT_EQ(range_of({}), Range());
+  EXPECT_EQ(range_of(ValueStatistics()), Range());
   const std::vector<float> zeros(10, 0.0F);
   EXPECT_EQ(range_of(statistics_of(zeros, 10)), Range());
   const std::vector<float> constant(10, 2.5F);
@@ -300,4 +300,4 @@ TEST(Statistics, OfAnotherModelAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::stats_test

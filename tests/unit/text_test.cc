@@ -8,7 +8,7 @@
 
 #include "ir/verify.h"
 
-namespace isthmus {
+namespace isthmus::text_test {
 namespace {
 
 constexpr std::string_view kSample = R"(graph
@@ -245,4 +245,4 @@ TEST(Text, ParseOfPrintIsTheSameGraph) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::text_test

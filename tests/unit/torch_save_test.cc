@@ -5,7 +5,7 @@
 
 #include "support/zip_builder.h"
 
-namespace isthmus {
+namespace isthmus::torch_save_test {
 namespace {
 
 using test::blob_of;
@@ -133,4 +133,4 @@ TEST(TorchSave, BoundsTheWalkOverSharedAndCyclicValues) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::torch_save_test

@@ -7,7 +7,7 @@
 #include "support/calls.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_kernels_test {
 namespace {
 
 using test::integers;
@@ -366,4 +366,4 @@ TEST(TosaKernels, SamplesOnThreadsAreAsOneByOne) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_kernels_test

@@ -6,7 +6,7 @@
 
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_mlir_test {
 namespace {
 
 using test::TosaBuilder;
@@ -137,4 +137,4 @@ TEST(TosaMlir, Attributes) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_mlir_test

@@ -8,7 +8,7 @@
 #include "backends/tosa/rules.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_rules_test {
 namespace {
 
 using test::TosaBuilder;
@@ -397,4 +397,4 @@ TEST(TosaLimits, OfMemoryAndSteps) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_rules_test

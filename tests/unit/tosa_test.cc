@@ -13,7 +13,7 @@
 #include "support/programs.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_test {
 namespace {
 
 using test::bytes_of;
@@ -377,4 +377,4 @@ TEST(TosaFile, DamageIsFoundOrHarmless) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_test

@@ -6,7 +6,7 @@
 #include "support/models.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_vectors_slow_test {
 namespace {
 
 const std::filesystem::path kArchive = test::shared_dir() / "tosa-vectors" / "vectors.tar.gz";
@@ -51,4 +51,4 @@ TEST(AllTosaVectors, NoneIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_vectors_slow_test

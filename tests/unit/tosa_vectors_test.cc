@@ -6,7 +6,7 @@
 #include "support/models.h"
 #include "support/tosa.h"
 
-namespace isthmus {
+namespace isthmus::tosa_vectors_test {
 namespace {
 
 const std::filesystem::path kFolder = test::source_dir() / "tests" / "models" / "tosa";
@@ -30,4 +30,4 @@ TEST_P(TosaVector, BitForBit) {
 INSTANTIATE_TEST_SUITE_P(Every, TosaVector, testing::ValuesIn(operators()), [](const auto& row) { return row.param; });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::tosa_vectors_test

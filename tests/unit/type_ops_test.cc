@@ -7,7 +7,7 @@
 #include "ir/text.h"
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::type_ops_test {
 namespace {
 
 using test::form_of;
@@ -160,4 +160,4 @@ TEST(TypeOps, QuantizeAsPyTorchConverts) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::type_ops_test

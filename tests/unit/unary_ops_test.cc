@@ -6,7 +6,7 @@
 
 #include "support/spellings.h"
 
-namespace isthmus {
+namespace isthmus::unary_ops_test {
 namespace {
 
 using test::form_of;
@@ -104,4 +104,4 @@ TEST(UnaryOps, Activations) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::unary_ops_test

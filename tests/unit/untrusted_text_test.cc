@@ -5,7 +5,7 @@
 
 #include "ir/literals.h"
 
-namespace isthmus {
+namespace isthmus::untrusted_text_test {
 namespace {
 
 TEST(UntrustedText, Utf8) {
@@ -53,4 +53,4 @@ TEST(UntrustedText, HarmlessKeepsLines) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::untrusted_text_test

@@ -14,7 +14,7 @@
 #include "support/tosa.h"
 #include "support/zip_builder.h"
 
-namespace isthmus {
+namespace isthmus::vela_test {
 namespace {
 
 using test::Finished;
@@ -206,4 +206,4 @@ TEST_F(Vela, FlagsThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::vela_test

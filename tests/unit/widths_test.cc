@@ -14,7 +14,7 @@
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 
-namespace isthmus {
+namespace isthmus::widths_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -176,4 +176,4 @@ TEST(Widths, TheFirstLayersReadSixteenBits) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::widths_test

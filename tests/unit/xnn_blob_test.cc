@@ -8,7 +8,7 @@
 
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::xnn_blob_test {
 namespace {
 
 using test::blob_of;
@@ -221,4 +221,4 @@ TEST(XnnBlob, EveryCutAndEveryChangedByteIsSurvived) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnn_blob_test

@@ -14,7 +14,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_delegate_test {
 namespace {
 
 using test::GraphBuilder;
@@ -513,4 +513,4 @@ TEST(XnnpackDelegate, ASliceKeepsTheBatchThatItIsGiven) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_delegate_test

@@ -13,7 +13,7 @@
 #include "support/code_graph.h"
 #include "support/programs.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_int8_refusal_test {
 namespace {
 
 using test::compile_graph;
@@ -196,4 +196,4 @@ TEST(Int8Runtime, MeansOfGrowingBatchesStayInMemory) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_int8_refusal_test

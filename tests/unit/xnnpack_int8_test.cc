@@ -14,7 +14,7 @@
 #include "ir/text.h"
 #include "support/code_graph.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_int8_test {
 namespace {
 
 using test::CodeGraph;
@@ -382,4 +382,4 @@ TEST(Int8Lowering, RowsAreQuantizedWhileItRuns) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_int8_test

@@ -3,7 +3,7 @@
 
 #include "support/form_case.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_legalize_compute_test {
 namespace {
 
 using test::Build;
@@ -168,4 +168,4 @@ INSTANTIATE_TEST_SUITE_P(Reductions, XnnpackCompute, testing::ValuesIn(reduction
 INSTANTIATE_TEST_SUITE_P(Images, XnnpackCompute, testing::ValuesIn(images()), test::name_of_case);
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_legalize_compute_test

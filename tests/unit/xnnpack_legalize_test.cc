@@ -9,7 +9,7 @@
 #include "support/compile.h"
 #include "support/form_case.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack_legalize_test {
 namespace {
 
 using test::agree;
@@ -270,4 +270,4 @@ TEST(XnnpackWithoutForm, NodesOfUnboundedSizeStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_legalize_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::xnnpack_test {
 namespace {
 
 struct Params {
@@ -215,4 +215,4 @@ INSTANTIATE_TEST_SUITE_P(All, XnnpackMover, testing::ValuesIn(kMovers),
                          [](const testing::TestParamInfo<Mover>& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack_test

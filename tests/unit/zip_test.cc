@@ -7,7 +7,7 @@
 
 #include "support/zip_builder.h"
 
-namespace isthmus {
+namespace isthmus::zip_test {
 namespace {
 
 using test::blob_of;
@@ -197,4 +197,4 @@ TEST(Zip, SurvivesEveryChangedByte) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::zip_test
