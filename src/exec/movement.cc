@@ -188,17 +188,13 @@ Expected<void> encode(double value, DType dtype, std::byte* to) {
   return {};
 }
 
-Expected<void> check_padding(std::int64_t size, std::int64_t before, std::int64_t after, PadMode mode) {
+// For each position along a padded axis the position in the input, or -1 where the filler stands.
+Expected<Sizes> sources(std::int64_t size, std::int64_t before, std::int64_t after, PadMode mode) {
+  Sizes result;
   if ((mode == PadMode::kReflect && std::max(before, after) >= size && before + after > 0) ||
       (mode == PadMode::kReplicate && size == 0 && before + after > 0)) {
     return bad_input(fmt::format("an axis of size {} has nothing to pad {} and {} elements with", size, before, after));
   }
-  return {};
-}
-
-// For each position along a padded axis the position in the input, or -1 where the filler stands.
-Sizes sources(std::int64_t size, std::int64_t before, std::int64_t after, PadMode mode) {
-  Sizes result;
   for (std::int64_t i = -before; i < size + after; ++i) {
     std::int64_t source = i;
     if (i < 0 || i >= size) {
@@ -222,18 +218,15 @@ Sizes sources(std::int64_t size, std::int64_t before, std::int64_t after, PadMod
 Expected<Tensor> pad(const KernelContext& context) {
   const PadAttrs& attrs = context.as<PadAttrs>();
   const Tensor& input = context.inputs[0];
+  std::vector<Sizes> maps;
   for (std::size_t axis = 0; axis < input.sizes().size(); ++axis) {
-    TRY(check_padding(input.sizes()[axis], attrs.before[axis], attrs.after[axis], attrs.mode));
+    maps.push_back(TRY(sources(input.sizes()[axis], attrs.before[axis], attrs.after[axis], attrs.mode)));
   }
   Element<16> filler{};
   TRY(encode(attrs.value, context.dtype, filler.data));
   Tensor result = context.result();
-  if (result.count() == 0) return result;  // before the maps: beside an empty axis another may be of any length
-  if (input.sizes().empty()) return input;
-  std::vector<Sizes> maps;
-  for (std::size_t axis = 0; axis < input.sizes().size(); ++axis) {
-    maps.push_back(sources(input.sizes()[axis], attrs.before[axis], attrs.after[axis], attrs.mode));
-  }
+  if (result.count() == 0) return result;
+  if (maps.empty()) return input;
   const Sizes strides = row_major_strides(input.sizes());
   with_element(context.dtype, [&]<class E>(E) {
     E fill;
