@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   for (const std::string name : {"mobilenet_v2", "deit_tiny"}) {
     const isthmus::Files files{golden / (name + ".pt2"), golden / "calib_32.npz", golden / (name + "_xnnpack_q8.pte")};
     if (!std::filesystem::exists(files.model)) continue;
-    for (const std::size_t threads : {1, 2}) {
+    for (const std::size_t threads : {1u, 2u}) {
       benchmark::RegisterBenchmark((name + "/threads:" + std::to_string(threads)).c_str(), isthmus::run_case, files,
                                    threads)
           ->Unit(benchmark::kMillisecond)

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, Pattern> patterns{
       {"joins", Pattern::kJoins}, {"skips", Pattern::kSkips}, {"mixed", Pattern::kMixed}, {"far", Pattern::kFar}};
   for (const auto& [name, pattern] : patterns) {
-    for (const std::size_t nodes : {10'000, 30'000, 100'000}) {
+    for (const std::size_t nodes : {10'000u, 30'000u, 100'000u}) {
       benchmark::RegisterBenchmark((name + "/" + std::to_string(nodes)).c_str(), [pattern = pattern,
                                                                                   nodes](benchmark::State& state) {
         run(state, pattern, nodes, false);

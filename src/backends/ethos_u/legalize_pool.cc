@@ -74,7 +74,7 @@ Replacement mean_of_windows(const Site& site) {
   if (attrs.padding != Ints{0, 0, 0, 0} || attrs.ceil_mode || attrs.divisor != 0) return unchanged();
   const MaxPoolAttrs windows{attrs.kernel, attrs.stride, attrs.padding, {1, 1}, false};
   ValueId value = site.inputs[0];
-  for (const std::size_t i : {1, 0}) {  // from the end, so that axes keep their numbers
+  for (const std::size_t i : {1u, 0u}) {  // from the end, so that axes keep their numbers
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const auto positions =
         positions_of(windows, i, site.emitter.size(value, axis).value(), site.result().shape[i + 2].value());

@@ -38,7 +38,7 @@ struct TappedSegment::Live {
     std::uint32_t output;
   };
   struct FreeMemory {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t(kAlignment)); }
+    void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t(kAlignment)); }
   };
   struct Shown {  // what is tapped at one storage
     std::vector<TappedValue> values;
