@@ -174,7 +174,7 @@ std::string inline_text(const TensorView& tensor) {
   return tensor.sizes.empty() ? text : "[" + text + "]";
 }
 
-Expected<TensorView> tensor_from_inline(DType dtype, std::vector<std::int64_t> sizes, std::string_view text) {
+Expected<TensorView> tensor_from_inline(DType dtype, const std::vector<std::int64_t>& sizes, std::string_view text) {
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   std::vector<std::byte> bytes;
   std::optional<std::string> wrong;

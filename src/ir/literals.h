@@ -20,7 +20,7 @@ std::string float_text(float value);
 
 // "[1.0,2.5]" or, of a 0-d tensor, "1.0"; empty where the text form writes a hash instead.
 std::string inline_text(const TensorView& tensor);
-Expected<TensorView> tensor_from_inline(DType dtype, std::vector<std::int64_t> sizes, std::string_view text);
+Expected<TensorView> tensor_from_inline(DType dtype, const std::vector<std::int64_t>& sizes, std::string_view text);
 
 std::string origin_text(const Origin& origin);
 Expected<Origin> origin_from_text(std::string_view text);

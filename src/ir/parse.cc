@@ -271,7 +271,7 @@ class Parser {
       } else {
         elements = cursor.scalar();
       }
-      result.data = TRY(tensor_from_inline(constant_type.dtype, std::move(sizes), elements));
+      result.data = TRY(tensor_from_inline(constant_type.dtype, sizes, elements));
     }
     if (cursor.peek() == '"') result.fqn = TRY(cursor.string());
     resolve_later(quant_label, graph_.add_constant(std::move(name), std::move(constant_type), std::move(result)));

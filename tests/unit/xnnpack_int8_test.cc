@@ -42,7 +42,7 @@ const Quant kPositive = quant(0.02F, -128);
 const Quant kWide = quant(0.2F, -9);
 
 // A convolution with so many channels of output; its weights as PyTorch has them.
-Make conv(ConvAttrs attrs, std::vector<std::int64_t> weights, Scales scales, bool has_bias = true) {
+Make conv(const ConvAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales, bool has_bias = true) {
   return [=](CodeGraph& g, ValueId x) {
     const ValueId w = g.weight(weights, scales);
     std::vector<ValueId> inputs{x, w};
@@ -50,7 +50,7 @@ Make conv(ConvAttrs attrs, std::vector<std::int64_t> weights, Scales scales, boo
     return g.node(Op::kConv2d, attrs, inputs, kWide);
   };
 }
-Make conv_transpose(ConvTransposeAttrs attrs, std::vector<std::int64_t> weights, Scales scales) {
+Make conv_transpose(const ConvTransposeAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales) {
   return [=](CodeGraph& g, ValueId x) {
     const ValueId w = g.weight(weights, scales, 1);
     return g.node(Op::kConvTranspose2d, attrs, {x, w, g.bias(x, w, weights[1] * attrs.groups)}, kWide);
@@ -65,20 +65,20 @@ Make linear(Scales scales, bool has_bias = true) {
   };
 }
 // One input, parameters of its own for the result.
-Make function(Op op, Quant result, Attrs attrs = NoAttrs{}) {
+Make function(Op op, const Quant& result, const Attrs& attrs = NoAttrs{}) {
   return [=](CodeGraph& g, ValueId x) { return g.node(op, attrs, {x}, result); };
 }
 // One input, whose parameters the result has as well.
-Make mover(Op op, Attrs attrs) {
+Make mover(Op op, const Attrs& attrs) {
   return [=](CodeGraph& g, ValueId x) { return g.node(op, attrs, {x}, g.quant_of(x)); };
 }
-Make with_constant(Op op, std::vector<std::int64_t> sizes, Quant other, Quant result, bool is_first = false) {
+Make with_constant(Op op, const std::vector<std::int64_t>& sizes, const Quant& other, const Quant& result, bool is_first = false) {
   return [=](CodeGraph& g, ValueId x) {
     const ValueId c = g.constant(sizes, other);
     return g.node(op, NoAttrs{}, is_first ? std::vector{c, x} : std::vector{x, c}, result);
   };
 }
-Make clamped(Make make, double min, double max) {
+Make clamped(const Make& make, double min, double max) {
   return [=](CodeGraph& g, ValueId x) {
     const ValueId made = make(g, x);
     return g.node(Op::kClamp, ClampAttrs{min, max}, {made}, g.quant_of(made));
