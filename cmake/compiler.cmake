@@ -26,6 +26,19 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)  # lets ccache look through precompiled headers
 endif()
 
+# For code in which no run spends its time; optimized all the same, since the linker may take templates from there for all
+# others. GCC refuses a precompiled header that was made with other settings of the machine, and -O2 implies some.
+set(ISTHMUS_COLD_OPTIONS -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  include(CheckCXXCompilerFlag)
+  foreach(flag unroll-only-small-loops vzeroupper)
+    check_cxx_compiler_flag(-m${flag} "ISTHMUS_HAS_${flag}")
+    if(ISTHMUS_HAS_${flag})
+      list(APPEND ISTHMUS_COLD_OPTIONS -m${flag})
+    endif()
+  endforeach()
+endif()
+
 if(ISTHMUS_SANITIZE)
   add_compile_options(-fsanitize=${ISTHMUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ISTHMUS_SANITIZE})
