@@ -213,15 +213,17 @@ class Applier {
   Expected<ValueId> data_input(NodeId id, std::size_t i) {
     const Node& node = graph_[id];
     const ValueId value = node.inputs[i];
-    const std::uint32_t result_group = group_of(node.outputs[0]);
     const bool is_tied = must_share(backend_.integers, node.op);
     if (graph_.constant(value) != nullptr) {
-      if (is_tied) return constant_codes(value, plan_.groups[result_group].quant, plan_.groups[result_group].storage);
+      if (is_tied) {
+        const Group& group = plan_.groups[group_of(node.outputs[0])];
+        return constant_codes(value, group.quant, group.storage);
+      }
       const ReaderCodes& codes = plan_.constants.at({id, i});
       return constant_codes(value, codes.quant, codes.storage);
     }
     if (graph_.type(value).dtype != DType::kF32) return as_float(value);
-    const ValueId codes = as_codes(value, is_tied ? result_group : group_of(value));
+    const ValueId codes = as_codes(value, group_of(is_tied ? node.outputs[0] : value));
     const auto fewer = plan_.narrowed.find({id, i});
     if (fewer == plan_.narrowed.end()) return codes;
     // All readers that take fewer bits take the same.
@@ -250,15 +252,16 @@ class Applier {
   Expected<void> add_codes_node(NodeId id) {
     const Node& node = graph_[id];
     const ValueId output = node.outputs[0];
-    const std::uint32_t group = group_of(output);
     if (def(node.op).flow == QFlow::kPins) {
-      in_codes_[{output, group}] = TRY(data_input(id, 0));
-      if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], in_codes_[{output, group}], output);
+      ValueId& made = in_codes_[{output, group_of(output)}];
+      made = TRY(data_input(id, 0));
+      if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], made, output);
       return {};
     }
     if (is_dropped(node)) {
-      in_codes_[{output, group}] = in_codes_.at({node.inputs[0], group});
-      hand_on(node.inputs[0], in_codes_[{output, group}], output);
+      const ValueId made = in_codes_.at({node.inputs[0], group_of(output)});
+      in_codes_[{output, group_of(output)}] = made;
+      hand_on(node.inputs[0], made, output);
       return {};
     }
     std::vector<ValueId> inputs;
@@ -271,10 +274,18 @@ class Applier {
       }
       inputs.push_back(role == Role::kData ? TRY(data_input(id, i)) : as_float(node.inputs[i]));
     }
-    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
-                                      {{out_.unused_name(graph_[output].name), type_in(output, group)}}, node.origin);
-    in_codes_[{output, group}] = out_[made].outputs[0];
-    remember(out_[made].outputs[0], output);
+    const bool is_real = graph_.type(output).dtype == DType::kF32;  // else it is a truth
+    const NodeId made = out_.add_node(
+        node.op, node.attrs, std::move(inputs),
+        {{out_.unused_name(graph_[output].name), is_real ? type_in(output, group_of(output)) : graph_.type(output)}},
+        node.origin);
+    const ValueId result = out_[made].outputs[0];
+    if (is_real) {
+      in_codes_[{output, group_of(output)}] = result;
+    } else {
+      in_float_[output.index] = result;
+    }
+    remember(result, output);
     return {};
   }
 

@@ -74,6 +74,17 @@ class PrecisionNetwork {
   std::vector<std::size_t> preferred_;  // in codes where that converts no more bytes
 };
 
+// A comparison makes none, but reads them: without floats the device has it with codes or not at all.
+bool has_reals(const Graph& graph, const Node& node, const IntegerRules& rules) {
+  const auto is_real = [&](ValueId id) { return graph.type(id).dtype == DType::kF32; };
+  if (node.outputs.empty()) return false;
+  if (rules.has_float || is_real(node.outputs[0])) return is_real(node.outputs[0]);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (is_data_input(node.op, i) && is_real(node.inputs[i])) return true;
+  }
+  return false;
+}
+
 // Who cannot read 16 bits may read 8 of them.
 std::optional<Reason> refusal_of(const Graph& graph, const Node& node, const IntegerRules& rules, DType storage) {
   auto reason = rules.refusal(graph, node, storage);
@@ -97,6 +108,7 @@ std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const N
 // precision is around it.
 std::optional<PrecisionCause> archive_cause(const Graph& graph, const Node& node, const PinnedFlow& pinned) {
   if (!pinned.has_pins || node.op == Op::kForeign || node.outputs.empty()) return std::nullopt;
+  if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   switch (def(node.op).flow) {
     case QFlow::kPins:
       return PrecisionCause::kArchive;
@@ -146,8 +158,8 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
-    const bool is_real = !node.outputs.empty() && graph.type(node.outputs[0]).dtype == DType::kF32;
-    const auto archive = is_real ? archive_cause(graph, node, pinned) : std::nullopt;
+    const bool is_real = has_reals(graph, node, rules);
+    const auto archive = archive_cause(graph, node, pinned);
     if (archive && def(node.op).flow == QFlow::kPins) {
       network.pin(i, Precision::kCodes);
       result.of_node[i] = Precision::kCodes;

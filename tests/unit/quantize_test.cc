@@ -43,18 +43,19 @@ struct Planned {
   }
 };
 
-Planned planned(std::string_view text, const std::vector<Tensor>& inputs, QuantConfig config = {}) {
+Planned planned(std::string_view text, const std::vector<Tensor>& inputs, QuantConfig config = {},
+                const BackendDesc& backend = xnnpack()) {
   config.front = 0;
   Planned result{test::graph_of(text), {}, config, {}, {}};
   result.statistics = test::observed(result.graph, {inputs});
   Diagnostics diagnostics;
-  auto made = plan(result.graph, xnnpack(), &result.statistics, config, diagnostics);
+  auto made = plan(result.graph, backend, &result.statistics, config, diagnostics);
   if (!made) throw std::runtime_error(made.error().text());
   result.plan = *std::move(made);
-  auto applied = apply(result.graph, result.plan, xnnpack(), &result.statistics, config);
+  auto applied = apply(result.graph, result.plan, backend, &result.statistics, config);
   if (!applied) throw std::runtime_error(applied.error().text());
   result.quantized = *std::move(applied);
-  const auto proven = prove(result.quantized, xnnpack(), result.graph, config);
+  const auto proven = prove(result.quantized, backend, result.graph, config);
   EXPECT_TRUE(proven) << proven.error().text();
   return result;
 }
@@ -228,6 +229,27 @@ TEST(Rules, ReachThePlan) {
       EXPECT_EQ(value.type.quant->axis, -1) << value.name;
     }
   }
+}
+
+TEST(Precisions, ComparisonsReadCodesWhereThereIsNoFloat) {
+  const char* const text = R"(graph
+  input %x : f32[1,2,2,2]
+  const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
+  const %c : f32[1,1,1,1] = [0.5]
+  %conv = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %is_large = gt(%conv, %c) : bool[1,2,2,2]
+  %is_above = lt(%x, %conv) : bool[1,2,2,2]
+  %is_both = logical_and(%is_large, %is_above) : bool[1,2,2,2]
+  %end = where(%is_both, %x, %conv) : f32[1,2,2,2]
+  return %end, %is_large
+)";
+  const Planned in_codes = planned(text, kImage, {}, *find_backend("tosa-int"));
+  EXPECT_EQ(in_codes.precision("is_large"), Precision::kCodes);
+  EXPECT_EQ(in_codes.precision("is_above"), Precision::kCodes);
+  EXPECT_EQ(in_codes.count(Op::kDequantize), 1U) << "of the result alone";
+  EXPECT_EQ(in_codes.plan.group(*in_codes.graph.find("is_large")), nullptr) << "truths have no scale";
+  const Planned in_float = planned(text, kImage);
+  EXPECT_EQ(in_float.precision("is_large"), Precision::kFloat) << "the library compares no codes";
 }
 
 TEST(Precisions, MoversTakeTheCheaperSide) {
