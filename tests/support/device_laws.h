@@ -13,8 +13,7 @@ namespace isthmus::test {
 // interpreter, else what differs. Adds the operators of the TOSA graphs to the counts.
 std::string broken_device_law(unsigned seed, OperatorCounts& counts);
 
-// The names of operators that forms are made of and the counts lack. Comparisons of floats are not asked for: the plan
-// leaves them to the host.
+// The names of operators that forms are made of and the counts lack.
 std::string operators_not_seen(const OperatorCounts& counts);
 
 }  // namespace isthmus::test
