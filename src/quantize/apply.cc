@@ -126,7 +126,7 @@ class Applier {
       attrs.max = code_range(type.dtype).max;
       made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".codes", std::move(type), id);
     } else {
-      made = rescaled(id, in_codes_.at({id, group_of(id)}), std::move(type));
+      made = rescaled(id, in_codes_.at({id, group_of(id)}), type);
     }
     return in_codes_[{id, group}] = made;
   }

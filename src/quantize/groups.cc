@@ -346,11 +346,11 @@ class Solver {
                                                    target);
     }
     bool has_changed = false;
-    for (Refused& cut : std::exchange(cuts_, {})) {
+    for (const Refused& cut : std::exchange(cuts_, {})) {
       const std::uint32_t a = groups_.find(edges_[cut.edge].input.index);
       const std::uint32_t b = groups_.find(edges_[cut.edge].result.index);
       if (cut.cause != CutCause::kPrecision) {
-        cuts_.push_back(std::move(cut));
+        cuts_.push_back(cut);
         continue;
       }
       if (a == b) continue;

@@ -267,7 +267,7 @@ ValueId RandomQuantModel::grow(ValueId value) {
       const Node* maker = graph_.producer(other);
       // Two of one fixed range would be told apart by nothing but their names.
       if (maker != nullptr && def(maker->op).range) return layer(value);
-      return emitted(emitter_.binary(Op::kMul, take(emitter_.unary(Op::kSigmoid, value)), other));
+      return emitted(emitter_.binary(Op::kMul, emitted(emitter_.unary(Op::kSigmoid, value)), other));
     }
     case 13: {
       const auto sizes = sizes_of(emitter_.shape(value));
