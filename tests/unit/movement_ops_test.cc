@@ -205,9 +205,9 @@ TEST(PadOps, ModesAndNames) {
 }
 
 TEST(PadOps, NothingIsMadeOfALongAxisBesideAnEmptyOne) {
-  EXPECT_EQ(run("%x : f32[0,3]", "f32[0,1073741827]",
-                R"("aten.constant_pad_nd.default", self=%x, pad=[0,1073741824])", {{}}),
-            std::vector<double>());
+  EXPECT_EQ(
+      run("%x : f32[0,3]", "f32[0,1073741827]", R"("aten.constant_pad_nd.default", self=%x, pad=[0,1073741824])", {{}}),
+      std::vector<double>());
 }
 
 TEST(MovementOps, HostileArgumentsAreRefused) {

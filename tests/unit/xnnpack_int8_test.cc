@@ -72,7 +72,8 @@ Make function(Op op, const Quant& result, const Attrs& attrs = NoAttrs{}) {
 Make mover(Op op, const Attrs& attrs) {
   return [=](CodeGraph& g, ValueId x) { return g.node(op, attrs, {x}, g.quant_of(x)); };
 }
-Make with_constant(Op op, const std::vector<std::int64_t>& sizes, const Quant& other, const Quant& result, bool is_first = false) {
+Make with_constant(Op op, const std::vector<std::int64_t>& sizes, const Quant& other, const Quant& result,
+                   bool is_first = false) {
   return [=](CodeGraph& g, ValueId x) {
     const ValueId c = g.constant(sizes, other);
     return g.node(op, NoAttrs{}, is_first ? std::vector{c, x} : std::vector{x, c}, result);
