@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   for (const char* name : {"mobilenet_v2", "deit_tiny"}) {
     const isthmus::Case files{golden / (std::string(name) + ".pt2"), golden / "calib_32.npz"};
     if (!std::filesystem::exists(files.model)) continue;
-    for (const std::size_t threads : {1, 2}) {
+    for (const std::size_t threads : {1u, 2u}) {
       benchmark::RegisterBenchmark((std::string(name) + "/threads:" + std::to_string(threads)).c_str(),
                                    isthmus::run_case, files, threads)
           ->Unit(benchmark::kMillisecond)
