@@ -184,8 +184,7 @@ class Worker {
       std::vector<Tensor> arguments;
       for (const ValueId input : node.inputs) arguments.push_back(value_of(input));
       const auto place = [&] {
-        return fmt::format("{} %{}{}", name_of(node.op), graph_[node.outputs[0]].name,
-                           node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+        return fmt::format("{} %{}{}", name_of(node.op), graph_[node.outputs[0]].name, origin_suffix(node.origin));
       };
       Tensor result = TRY(within(evaluate_node(graph_, node, arguments, symbols), place));
       if (shown.insert(node.outputs[0]).second) collector_.see(node.outputs[0], result);

@@ -37,8 +37,7 @@ void warn_of_weights(const Graph& graph, Diagnostics& diagnostics) {
           "weight-zero-point", graph[node.outputs[0]].name,
           fmt::format("the weights of {} %{}{} have a zero point in the archive; targets compute with "
                       "symmetric ones, so they are rounded again; quantize weights symmetrically in PyTorch",
-                      name_of(node.op), graph[node.outputs[0]].name,
-                      node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")"));
+                      name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin)));
     }
   }
 }

@@ -53,7 +53,7 @@ class Resolver {
     const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
     const std::string name = node.outputs.empty() ? "" : " %" + source_[node.outputs[0]].name;
     return fmt::format("{}{}{}", foreign == nullptr ? name_of(node.op) : foreign->target, name,
-                       node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+                       origin_suffix(node.origin));
   }
 
   // The present value; a view of something that was written to is derived again.

@@ -62,8 +62,7 @@ class Concretizer {
 
 std::string place(const Graph& graph, const Node& node) {
   const std::string name = node.outputs.empty() ? "" : " %" + graph[node.outputs[0]].name;
-  return fmt::format("{}{}{}", name_of(node.op), name,
-                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+  return fmt::format("{}{}{}", name_of(node.op), name, origin_suffix(node.origin));
 }
 
 }  // namespace

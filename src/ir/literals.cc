@@ -205,6 +205,8 @@ std::string origin_text(const Origin& origin) {
   return text;
 }
 
+std::string origin_suffix(const Origin& origin) { return origin.empty() ? "" : " (" + origin_text(origin) + ")"; }
+
 Expected<Origin> origin_from_text(std::string_view text) {
   Origin origin;
   origin.source = TRY(take_token(text));

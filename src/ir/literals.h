@@ -23,6 +23,8 @@ std::string inline_text(const TensorView& tensor);
 Expected<TensorView> tensor_from_inline(DType dtype, const std::vector<std::int64_t>& sizes, std::string_view text);
 
 std::string origin_text(const Origin& origin);
+// The same in brackets behind a blank, to follow the name of a node in messages; nothing where nothing is known.
+std::string origin_suffix(const Origin& origin);
 Expected<Origin> origin_from_text(std::string_view text);
 
 // Words that the text form gives a meaning of its own, so no symbol may be called so.

@@ -75,8 +75,7 @@ class Loader {
   std::string node_place(std::size_t index) const {
     const pt2::Node& node = program_.nodes[index];
     const Origin origin = origin_of(node.metadata);
-    return fmt::format("node {}: {}{}", index, short_target(node.target),
-                       origin.empty() ? std::string() : " (" + origin_text(origin) + ")");
+    return fmt::format("node {}: {}{}", index, short_target(node.target), origin_suffix(origin));
   }
 
   // Every symbol is declared, with its bounds, before the first expression is built: bounds simplify expressions.

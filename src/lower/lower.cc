@@ -15,8 +15,7 @@ namespace isthmus {
 namespace {
 
 std::string place_of(const Graph& graph, const Node& node) {
-  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
-                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin));
 }
 
 bool has_codes(const Graph& graph, const Node& node) {

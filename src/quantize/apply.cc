@@ -253,8 +253,8 @@ class Applier {
     const Node& node = graph_[id];
     const ValueId output = node.outputs[0];
     if (def(node.op).flow == QFlow::kPins) {
-      ValueId& made = in_codes_[{output, group_of(output)}];
-      made = TRY(data_input(id, 0));
+      const ValueId made = TRY(data_input(id, 0));
+      in_codes_[{output, group_of(output)}] = made;
       if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], made, output);
       return {};
     }

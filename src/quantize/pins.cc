@@ -25,8 +25,7 @@ Pin pin_of(const FakeQuantizeAttrs& attrs) {
 }
 
 std::string place(const Graph& graph, const Node& node) {
-  return fmt::format("%{}{}", graph[node.inputs[0]].name,
-                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+  return fmt::format("%{}{}", graph[node.inputs[0]].name, origin_suffix(node.origin));
 }
 
 // Codes without sign are those with it, moved by half of their number.

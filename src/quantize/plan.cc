@@ -116,9 +116,8 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
     diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
                      fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
                                  "{:.4g}); scale one of them in the model, or return them apart",
-                                 name_of(node.op), graph[node.outputs[0]].name,
-                                 node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")", narrow->name, least,
-                                 std::log2(most / least), wide->name, most));
+                                 name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin),
+                                 narrow->name, least, std::log2(most / least), wide->name, most));
   }
 }
 
@@ -142,8 +141,7 @@ void warn_of_pins(const Graph& graph, const QuantPlan& plan, const QuantConfig& 
     const std::string& name = graph[node.outputs[0]].name;
     diagnostics.warn("pins-disagree", name,
                      fmt::format("{} %{}{} needs one set of parameters: {}; a rescale is put on {}", name_of(node.op),
-                                 name, node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")",
-                                 cuts[0]->because, fmt::join(values, ", ")));
+                                 name, origin_suffix(node.origin), cuts[0]->because, fmt::join(values, ", ")));
   }
 }
 

@@ -21,12 +21,8 @@ constexpr const char* kTargets[] = {"xnnpack", "ethos-u55-128", "ethos-u85-256"}
 // As `isthmus check` finds it.
 CompileSummary checked(const Graph& graph, const std::string& target) {
   const BackendDesc& backend = *find_backend(target);
-  Diagnostics diagnostics;
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
-  CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
-  const auto model = quantize(*prepared, backend, nullptr, {}, diagnostics);
-  CHECK(model.has_value(), model ? "" : model.error().text());
-  return summarize("model", backend, *prepared, &*model, diagnostics);
+  const test::Unmeasured model = test::quantize_without_data(graph, backend);
+  return summarize("model", backend, model.prepared, &model.quantized, model.diagnostics);
 }
 
 void expect_whole(const Graph& graph) {

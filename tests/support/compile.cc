@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "base/check.h"
 
 namespace isthmus::test {
 
@@ -14,6 +17,15 @@ Expected<Program> compile_model(const std::filesystem::path& path, const ShapeRe
   Program program{TRY(prepare(model.graph, options, diagnostics)), {}};
   program.compiled = TRY(compile(program.prepared, *options.backend, model.examples, nullptr));
   return program;
+}
+
+Unmeasured quantize_without_data(const Graph& graph, const BackendDesc& backend) {
+  Diagnostics diagnostics;
+  auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
+  auto quantized = quantize(*prepared, backend, nullptr, {}, diagnostics);
+  CHECK(quantized.has_value(), quantized ? "" : quantized.error().text());
+  return {*std::move(prepared), *std::move(quantized), std::move(diagnostics)};
 }
 
 std::vector<Tensor> read_tensors(const std::filesystem::path& folder, const std::string& stem) {

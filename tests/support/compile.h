@@ -22,6 +22,14 @@ struct Program {
 // In float for XNNPACK.
 Expected<Program> compile_model(const std::filesystem::path& path, const ShapeRequest& shapes = {});
 
+// A model that was quantized without data, as `isthmus check` does it.
+struct Unmeasured {
+  Prepared prepared;
+  QuantizedModel quantized;
+  Diagnostics diagnostics;
+};
+Unmeasured quantize_without_data(const Graph& graph, const BackendDesc& backend);
+
 // The arrays stem0.npy, stem1.npy, ... of a folder.
 std::vector<Tensor> read_tensors(const std::filesystem::path& folder, const std::string& stem);
 

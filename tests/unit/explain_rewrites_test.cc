@@ -8,6 +8,7 @@
 
 #include "report/explain.h"
 #include "report/overview.h"
+#include "support/compile.h"
 #include "support/ethos_u_cases.h"
 
 namespace isthmus::explain_rewrites_test {
@@ -24,14 +25,10 @@ struct Explained {
   std::vector<Explanation> nodes;
 };
 
-Explained explained(Graph graph, const std::string& target) {
+Explained explained(const Graph& graph, const std::string& target) {
   const BackendDesc& backend = *find_backend(target);
-  Diagnostics diagnostics;
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
-  CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
-  const auto model = quantize(*prepared, backend, nullptr, {}, diagnostics);
-  CHECK(model.has_value(), model ? "" : model.error().text());
-  const Outcome outcome = outcome_of(backend, *prepared, &*model);
+  const test::Unmeasured model = test::quantize_without_data(graph, backend);
+  const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
   const HostCauses host(outcome);
   Explained result;
   for (const Node& node : outcome.model.nodes()) {
@@ -39,7 +36,8 @@ Explained explained(Graph graph, const std::string& target) {
     for (const Explanation::Rewritten& row : result.nodes.back().rewrites) result.rewrites.insert(row.rewrite);
     result.text += to_text(result.nodes.back());
   }
-  const Overview overview = overview_of(summarize("model", backend, *prepared, &*model, diagnostics), outcome, host);
+  const Overview overview =
+      overview_of(summarize("model", backend, model.prepared, &model.quantized, model.diagnostics), outcome, host);
   for (const Overview::Rewritten& row : overview.rewrites) result.in_overview.insert(row.rewrite);
   return result;
 }

@@ -6,13 +6,13 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 
 #include "backends/xnnpack/desc.h"
-#include "ir/text.h"
 #include "report/overview.h"
 #include "support/command_line.h"
+#include "support/compile.h"
 #include "support/models.h"
+#include "support/quantized_graphs.h"
 #include "support/renamed_archive.h"
 
 namespace isthmus::explain_test {
@@ -43,25 +43,9 @@ BackendDesc integers_only() {
   return desc;
 }
 
-template <class T>
-T value(Expected<T> result) {
-  if (!result) throw std::runtime_error(result.error().text());
-  return *std::move(result);
+test::Unmeasured quantized(std::string_view text, const BackendDesc& backend) {
+  return test::quantize_without_data(test::graph_of(text), backend);
 }
-
-// A model that was quantized without data.
-struct Explained {
-  Prepared prepared;
-  QuantizedModel quantized;
-
-  static Explained of(std::string_view text, const BackendDesc& backend) {
-    Diagnostics diagnostics;
-    const Graph graph = value(parse_graph(text));
-    Prepared prepared = value(prepare(graph, {&backend, {}}, diagnostics));
-    QuantizedModel quantized = value(quantize(prepared, backend, nullptr, {}, diagnostics));
-    return {std::move(prepared), std::move(quantized)};
-  }
-};
 
 constexpr std::string_view kSoftmaxBetweenLayers = R"(graph
   input %x : f32[1,4]
@@ -75,7 +59,7 @@ constexpr std::string_view kSoftmaxBetweenLayers = R"(graph
 
 TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
   const BackendDesc backend = integers_only();
-  const Explained model = Explained::of(kSoftmaxBetweenLayers, backend);
+  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, backend);
   const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
   const HostCauses host(outcome);
   ASSERT_EQ(outcome.places.segments.size(), 2U);
@@ -93,7 +77,7 @@ TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
 
 TEST(Explain, TheOverviewCountsByRoots) {
   const BackendDesc backend = integers_only();
-  const Explained model = Explained::of(kSoftmaxBetweenLayers, backend);
+  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, backend);
   const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
   const HostCauses host(outcome);
   const CompileSummary summary = summarize("net", backend, model.prepared, &model.quantized, {});
@@ -122,7 +106,7 @@ TEST(Explain, TwoCausesSideBySide) {
   %d = add(%s, %t) : f32[1,4]
   return %d
 )";
-  const Explained model = Explained::of(kText, xnnpack::desc());
+  const test::Unmeasured model = quantized(kText, xnnpack::desc());
   const Outcome outcome = outcome_of(xnnpack::desc(), model.prepared, &model.quantized);
   const HostCauses host(outcome);
   const Explanation one = explain(outcome, host, *outcome.model.find("t"), {});
@@ -137,7 +121,7 @@ TEST(Explain, InFloatBecauseOfANeighbour) {
   %b = tanh(%a) : f32[1,4]
   return %b
 )";
-  const Explained model = Explained::of(kText, xnnpack::desc());
+  const test::Unmeasured model = quantized(kText, xnnpack::desc());
   const Outcome outcome = outcome_of(xnnpack::desc(), model.prepared, &model.quantized);
   const HostCauses host(outcome);
   const Explanation tanh = explain(outcome, host, *outcome.model.find("b"), {});

@@ -16,8 +16,7 @@ namespace isthmus::ethos_u {
 namespace {
 
 std::string place_of(const Graph& graph, const Node& node) {
-  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
-                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin));
 }
 
 class SegmentLowering {

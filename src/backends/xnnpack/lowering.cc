@@ -46,8 +46,7 @@ void set_quant(xnn::Value& value, const Quant& quant, DType dtype, const Order& 
 }
 
 std::string place_of(const Graph& graph, const Node& node) {
-  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name,
-                     node.origin.empty() ? "" : " (" + origin_text(node.origin) + ")");
+  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin));
 }
 
 }  // namespace
