@@ -1,10 +1,13 @@
 // What the local XNNPACK does with int8 tensors: it moves them, and it refuses to move them between two scales.
+#include <cpuinfo.h>
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 #include <xnnpack.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <ostream>
@@ -213,6 +216,26 @@ TEST_P(XnnpackMover, RefusesTwoZeroPoints) {
 
 INSTANTIATE_TEST_SUITE_P(All, XnnpackMover, testing::ValuesIn(kMovers),
                          [](const testing::TestParamInfo<Mover>& tested) { return tested.param.name; });
+
+// Tests that run at a lower level of the CPU do run there: preload/mask_cpu.cc reaches XNNPACK and Highway.
+TEST(CpuLevel, IsAsAsked) {
+  const char* asked = std::getenv("ISTHMUS_CPU_LEVEL");
+  if (asked == nullptr) GTEST_SKIP() << "this run is not masked";
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+#if CPUINFO_ARCH_X86_64
+  EXPECT_FALSE(cpuinfo_has_x86_avx512f());
+  EXPECT_FALSE(cpuinfo_has_x86_avx512vnni());
+  EXPECT_FALSE(cpuinfo_has_x86_avxvnni());
+  const auto targets = hwy::SupportedTargets();
+  EXPECT_EQ(targets & (HWY_AVX2 - 1), 0);
+  if (asked == std::string("avx2")) return;
+  EXPECT_FALSE(cpuinfo_has_x86_avx2());
+  EXPECT_FALSE(cpuinfo_has_x86_avx());
+  EXPECT_FALSE(cpuinfo_has_x86_sse4_1());
+  EXPECT_FALSE(cpuinfo_has_x86_ssse3());
+  EXPECT_EQ(targets & (2 * HWY_SSSE3 - 1), 0);
+#endif
+}
 
 }  // namespace
 }  // namespace isthmus::xnnpack_test
