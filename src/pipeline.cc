@@ -246,10 +246,10 @@ Expected<std::vector<ethos_u::VelaResult>> compile_delegates(pte::Program& progr
 
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const ethos_u::VelaOptions* vela) {
+                           const ethos_u::VelaOptions* vela, const std::vector<Order>& input_orders) {
   Compiled result;
   Clock clock(result.times);
-  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, backend)));
+  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, backend, input_orders)));
   pte::Program program = lowered.program;
   Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
   TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));

@@ -95,10 +95,10 @@ struct Compiled {
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
 // zeros where there are none): what any of them refuses is an error, and there are no bytes. With `vela` it compiles
-// the delegates then; null: they hold TOSA graphs where the target wants them.
+// the delegates then; null: they hold TOSA graphs where the target wants them. For `input_orders` see lower.h.
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const ethos_u::VelaOptions* vela = nullptr);
+                           const ethos_u::VelaOptions* vela = nullptr, const std::vector<Order>& input_orders = {});
 // The same of a model that stays in float.
 inline Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
                                   const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {

@@ -46,7 +46,9 @@ class Search {
     bytes_.resize(values, 0);
     makers_.resize(values, kNoNode);
     readers_.resize(values);
-    for (const ValueId id : segment.inputs) orders_[id.index] = row_major(graph.type(id).rank());
+    for (std::size_t i = 0; i < segment.inputs.size(); ++i) {
+      orders_[segment.inputs[i].index] = segment.input_order(graph, i);
+    }
     for (const ValueId id : segment.outputs) is_output_[id.index] = true;
     Exprs exprs = graph.exprs();
     for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
@@ -310,6 +312,10 @@ Order row_major(std::size_t rank) {
   Order order(rank);
   std::iota(order.begin(), order.end(), std::uint8_t{0});
   return order;
+}
+
+Order Segment::input_order(const Graph& graph, std::size_t input) const {
+  return input_orders.empty() ? row_major(graph.type(inputs[input]).rank()) : input_orders[input];
 }
 
 std::size_t Layout::transposes() const {

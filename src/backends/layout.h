@@ -56,12 +56,15 @@ struct Layout {
 // What a segment is made of: nodes in execution order, and what others read of it.
 struct Segment {
   std::vector<NodeId> nodes;
-  std::vector<ValueId> inputs;   // made elsewhere, constants not among them; each once
-  std::vector<ValueId> outputs;  // read elsewhere or returned; each once
+  std::vector<ValueId> inputs;           // made elsewhere, constants not among them; each once
+  std::vector<ValueId> outputs;          // read elsewhere or returned; each once
+  std::vector<Order> input_orders = {};  // in which the inputs lie; empty: row-major, all of them
+
+  Order input_order(const Graph& graph, std::size_t input) const;
 };
 
-// Inputs and outputs of the segment are row-major, constants lie as they are read. Starts from the orders that follow
-// from the inputs, then moves whole regions of nodes to another order while that saves bytes: a local minimum, and the
+// Outputs of the segment are row-major, constants lie as they are read. Starts from the orders that follow from the
+// inputs, then moves whole regions of nodes to another order while that saves bytes: a local minimum, and the
 // same one for equal graphs.
 Layout choose_layout(const Graph& graph, const Segment& segment, std::span<const OrderDemand> demands);
 

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "cli/commands.h"
 #include "cli/float_reference.h"
+#include "cli/input_layout.h"
 #include "cli/journey.h"
 #include "cli/terminal.h"
 #include "formats/tosa.h"
@@ -23,6 +24,7 @@ namespace {
 struct CompileOptions {
   JourneyOptions journey;
   std::string output;
+  std::vector<std::string> input_layouts;
   std::string stage;
   std::string tosa_folder, mlir_folder;
   std::string vela, vela_config, system_config, memory_mode;
@@ -164,9 +166,11 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const xnnpack::ThreadPool threads(options.journey.threads);
-    const Compiled compiled = TRY(within(compile(journey.graph(), journey.places(), journey.backend(),
-                                                 journey.opened.model.examples, threads.get(), vela ? &*vela : nullptr),
-                                         options.file()));
+    const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));
+    const Compiled compiled =
+        TRY(within(compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples,
+                           threads.get(), vela ? &*vela : nullptr, orders),
+                   options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
     if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
     if (journey.quantized && options.wants_errors) {
@@ -211,6 +215,10 @@ Command add_compile(CLI::App& app) {
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   add_data_options(*command, options->journey, "the archive's examples");
+  command
+      ->add_option("--input-layout", options->input_layouts,
+                   "nhwc: image inputs lie channels-last in memory and are not transposed; NAME=nhwc for one of them")
+      ->allow_extra_args(false);
   command->add_option("--vela", options->vela, "Arm's compiler for Ethos-U; without it, the one on PATH, if any");
   command->add_option("--vela-config", options->vela_config, "its file of systems; without it, Arm/vela.ini");
   command->add_option("--system-config", options->system_config, "the system of that file");
@@ -224,6 +232,7 @@ Command add_compile(CLI::App& app) {
   command->footer(
       "Examples:\n  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --config quant.toml -o model.pte\n"
+      "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --input-layout nhwc -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --float --max-batch 8 -o model.pte");
   return {command, [options] { return compile_file(*options); }};
 }

@@ -37,7 +37,9 @@ Expected<void> demand_types(HostTypes types, const HostOp& row, const Graph& gra
 
 Expected<pte::ValueIndex> HostNode::input(std::size_t i) {
   if (i >= node_.inputs.size()) return values_.none();
-  return values_.tensor(node_.inputs[i]);
+  const Index value = TRY(values_.tensor(node_.inputs[i]));
+  if (takes_any_order_ || std::ranges::is_sorted(values_.order(node_.inputs[i]))) return value;
+  return step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), type(i));
 }
 
 std::vector<pte::ValueIndex> HostNode::cast_arguments(Index value, std::size_t rank) {
@@ -114,6 +116,10 @@ std::span<const HostOp> host_ops() {
   return kOps;
 }
 
+bool keeps_order(const HostOp& row, const Node& node) {
+  return row.keeps_order && node.inputs.size() == 1 && node.outputs.size() == 1;
+}
+
 const HostOp* find_host_op(Op op) {
   const auto found = std::ranges::find(host_ops(), op, &HostOp::op);
   return found == host_ops().end() ? nullptr : &*found;
@@ -122,7 +128,7 @@ const HostOp* find_host_op(Op op) {
 Expected<void> write_host_calls(const HostOp& row, const Graph& graph, const Node& node, ProgramValues& values,
                                 HostCalls& calls) {
   TRY(demand_types(row.types, row, graph, node));
-  HostNode host(graph, node, row.kernel, values, calls);
+  HostNode host(graph, node, row.kernel, keeps_order(row, node), values, calls);
   return row.write(host);
 }
 

@@ -18,8 +18,15 @@ class HostNode {
  public:
   using Index = pte::ValueIndex;
 
-  HostNode(const Graph& graph, const Node& node, std::string_view kernel, ProgramValues& values, HostCalls& calls)
-      : graph_(graph), node_(node), kernel_(kernel), values_(values), calls_(calls) {}
+  // `takes_any_order`: the inputs need not be row-major.
+  HostNode(const Graph& graph, const Node& node, std::string_view kernel, bool takes_any_order, ProgramValues& values,
+           HostCalls& calls)
+      : graph_(graph),
+        node_(node),
+        kernel_(kernel),
+        takes_any_order_(takes_any_order),
+        values_(values),
+        calls_(calls) {}
 
   template <class A>
   const A& as() const {
@@ -72,6 +79,7 @@ class HostNode {
   const Graph& graph_;
   const Node& node_;
   std::string_view kernel_;
+  bool takes_any_order_;
   ProgramValues& values_;
   HostCalls& calls_;
 };
@@ -92,7 +100,11 @@ struct HostOp {
   WriteCalls write;
   HostTypes types = HostTypes::kNumbers;
   bool knows_codes = false;  // others would take codes for numbers
+  bool keeps_order = false;  // element by element in memory, whatever the order of axes: one input, one result
 };
+
+// Whether this node's result lies as its input does.
+bool keeps_order(const HostOp& row, const Node& node);
 
 // Every op of the table for which ExecuTorch has kernels.
 std::span<const HostOp> host_ops();

@@ -93,8 +93,8 @@ Expected<void> write_dequantize(HostNode& node) {
 
 constexpr HostOp kTypeOps[] = {
     {Op::kCast, "dim_order_ops::_to_dim_order_copy.out", write_cast},
-    {.op = Op::kQuantize, .kernel = "", .write = write_quantize, .knows_codes = true},
-    {.op = Op::kDequantize, .kernel = "", .write = write_dequantize, .knows_codes = true},
+    {.op = Op::kQuantize, .kernel = "", .write = write_quantize, .knows_codes = true, .keeps_order = true},
+    {.op = Op::kDequantize, .kernel = "", .write = write_dequantize, .knows_codes = true, .keeps_order = true},
 };
 
 }  // namespace

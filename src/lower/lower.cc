@@ -46,7 +46,8 @@ class ProgramBuilder {
     plan().chains.emplace_back();
   }
 
-  Expected<LoweredProgram> run() {
+  Expected<LoweredProgram> run(const std::vector<Order>& input_orders) {
+    for (std::size_t i = 0; i < input_orders.size(); ++i) values_.set_order(graph_.inputs()[i], input_orders[i]);
     for (const ValueId input : graph_.inputs()) plan().inputs.push_back(TRY(values_.tensor(input)));
     for (const auto& step : partitioning_.schedule) {
       if (const auto* segment = std::get_if<std::size_t>(&step)) {
@@ -68,7 +69,9 @@ class ProgramBuilder {
   std::vector<pte::Instruction>& instructions() { return plan().chains[0].instructions; }
 
   Expected<void> add_segment(const Segment& segment) {
-    LoweredSegment lowered = TRY(backend_.lower(graph_, segment));
+    Segment ordered = segment;
+    for (const ValueId input : segment.inputs) ordered.input_orders.push_back(values_.order(input));
+    LoweredSegment lowered = TRY(backend_.lower(graph_, ordered));
     pte::DelegateCall call{static_cast<std::uint32_t>(plan().delegates.size()), {}};
     for (const DelegateInput& input : lowered.inputs) {
       call.args.push_back(input.value ? TRY(values_.tensor(*input.value))
@@ -95,6 +98,7 @@ class ProgramBuilder {
     } else if (host == nullptr) {
       written = fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it");
     } else {
+      if (keeps_order(*host, node)) values_.set_order(node.outputs[0], values_.order(node.inputs[0]));
       written = write_host_calls(*host, graph_, node, values_, calls_);
     }
     if (!written) {
@@ -140,8 +144,9 @@ class ProgramBuilder {
 
 }  // namespace
 
-Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
-  return ProgramBuilder(graph, partitioning, backend).run();
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+                               const std::vector<Order>& input_orders) {
+  return ProgramBuilder(graph, partitioning, backend).run(input_orders);
 }
 
 }  // namespace isthmus

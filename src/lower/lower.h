@@ -27,6 +27,8 @@ struct LoweredProgram {
 };
 
 // Fails where a node has to stay on the host and ExecuTorch has no kernel for it; the error says why it has to stay.
-Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+// The program's inputs lie in `input_orders`; empty: row-major, all of them.
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+                               const std::vector<Order>& input_orders = {});
 
 }  // namespace isthmus

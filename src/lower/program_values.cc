@@ -14,6 +14,11 @@ pte::ValueIndex ProgramValues::add(pte::Value value) {
   return static_cast<pte::ValueIndex>(values.size() - 1);
 }
 
+Order ProgramValues::order(ValueId id) const {
+  const auto found = orders_.find(id);
+  return found == orders_.end() ? row_major(graph_.type(id).rank()) : found->second;
+}
+
 Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
   const Value& value = graph_[id];
@@ -22,13 +27,14 @@ Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
     const TensorView& data = *constant_of_graph->data;
     return by_id_[id] = constant(data.dtype, data.sizes, contiguous_bytes(data));
   }
-  const pte::ValueIndex made = TRY(within(scratch(value.type), [&] { return "%" + value.name; }));
+  const pte::ValueIndex made = TRY(within(scratch(value.type, order(id)), [&] { return "%" + value.name; }));
   return by_id_[id] = made;
 }
 
-Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type) {
+Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type, const Order& order) {
   pte::Tensor tensor;
   tensor.dtype = type.dtype;
+  tensor.dim_order = order;
   for (const Dim dim : type.shape) {
     const auto most = exprs_.bounds(dim).max;
     if (!most || *most > std::numeric_limits<std::int32_t>::max()) {
@@ -37,7 +43,6 @@ Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type) {
           fmt::format("the size {} has no upper bound; fix it with --batch, --max-batch or --shape", exprs_.text(dim)));
     }
     if (!dim.is_fixed()) tensor.dynamism = pte::Dynamism::kBounded;
-    tensor.dim_order.push_back(static_cast<std::uint8_t>(tensor.sizes.size()));
     tensor.sizes.push_back(static_cast<std::int32_t>(*most));
   }
   tensor.allocation = pte::Allocation{};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/layout.h"
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "ir/graph.h"
@@ -17,10 +18,14 @@ class ProgramValues {
  public:
   ProgramValues(const Graph& graph, pte::Program& program) : graph_(graph), exprs_(graph.exprs()), program_(program) {}
 
+  // In which order the program's value lies in memory: row-major where nothing else is said before it is made.
+  void set_order(ValueId id, Order order) { orders_[id] = std::move(order); }
+  Order order(ValueId id) const;
+
   // The program's value for a value of the graph; made when first asked for.
   Expected<pte::ValueIndex> tensor(ValueId id);
   // A tensor with memory that is no value of the graph.
-  Expected<pte::ValueIndex> scratch(const TensorType& type);
+  Expected<pte::ValueIndex> scratch(const TensorType& type) { return scratch(type, row_major(type.rank())); }
   pte::ValueIndex constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes);
   pte::ValueIndex none() { return add(pte::None{}); }
   pte::ValueIndex integer(std::int64_t number) { return add(number); }
@@ -40,12 +45,14 @@ class ProgramValues {
   Exprs& exprs() { return exprs_; }
 
  private:
+  Expected<pte::ValueIndex> scratch(const TensorType& type, const Order& order);
   pte::ValueIndex add(pte::Value value);
 
   const Graph& graph_;
   Exprs exprs_;
   pte::Program& program_;
   std::map<ValueId, pte::ValueIndex> by_id_;
+  std::map<ValueId, Order> orders_;
 };
 
 }  // namespace isthmus

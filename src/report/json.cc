@@ -104,8 +104,11 @@ std::string to_json(const ProgramSummary& summary) {
     Json list = Json::array();
     for (const ProgramSummary::Tensor& row : rows) {
       if (row.is_tensor) {
-        list.push_back(
-            {{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}, {"is_dynamic", row.is_dynamic}});
+        list.push_back({{"name", row.name},
+                        {"dtype", row.dtype},
+                        {"shape", row.shape},
+                        {"is_dynamic", row.is_dynamic},
+                        {"dim_order", row.dim_order}});
       } else {
         list.push_back({{"name", row.name}, {"value", row.dtype}});
       }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "backends/layout.h"
 #include "formats/tosa.h"
 #include "formats/xnn_blob.h"
 #include "run/host_kernels.h"
@@ -32,8 +33,8 @@ std::vector<ProgramSummary::Tensor> tensors(const pte::Plan& plan, const std::ve
   for (const pte::ValueIndex index : indices) {
     const std::string name = fmt::format("{}_{}", prefix, result.size());
     if (const auto* tensor = std::get_if<pte::Tensor>(&plan.values[index])) {
-      result.push_back(
-          {name, std::string(name_of(tensor->dtype)), tensor->sizes, true, tensor->dynamism != pte::Dynamism::kStatic});
+      result.push_back({name, std::string(name_of(tensor->dtype)), tensor->sizes, true,
+                        tensor->dynamism != pte::Dynamism::kStatic, tensor->dim_order});
     } else {
       result.push_back({name, kind_of(plan.values[index]), {}, false, false});
     }
@@ -123,10 +124,16 @@ void count_instructions(ProgramSummary& summary, const pte::Plan& plan) {
   std::ranges::stable_sort(summary.host, std::greater<>(), &ProgramSummary::HostOp::calls);
 }
 
+std::string order_text(const std::vector<std::uint8_t>& order) {
+  if (std::ranges::is_sorted(order)) return "";
+  if (order == kChannelsLast) return "  nhwc in memory";
+  return fmt::format("  axes {} in memory", fmt::join(order, ","));
+}
+
 std::string text_of(const ProgramSummary::Tensor& tensor) {
   if (!tensor.is_tensor) return fmt::format("{}  {}", tensor.name, tensor.dtype);
-  return fmt::format("{}  {}[{}]{}", tensor.name, tensor.dtype, fmt::join(tensor.shape, ","),
-                     tensor.is_dynamic ? "  at most" : "");
+  return fmt::format("{}  {}[{}]{}{}", tensor.name, tensor.dtype, fmt::join(tensor.shape, ","),
+                     tensor.is_dynamic ? "  at most" : "", order_text(tensor.dim_order));
 }
 
 std::string text_of(const ProgramSummary::Data& data) {

@@ -19,7 +19,8 @@ struct ProgramSummary {
     std::string dtype;  // of a value that is no tensor: what it is
     std::vector<std::int32_t> shape;
     bool is_tensor = true;
-    bool is_dynamic = false;  // the sizes are upper bounds
+    bool is_dynamic = false;                   // the sizes are upper bounds
+    std::vector<std::uint8_t> dim_order = {};  // axes from the outermost in memory to the innermost
   };
   struct Delegate {
     std::string backend;

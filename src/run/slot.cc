@@ -21,6 +21,44 @@ std::vector<std::int64_t> strides_of(const LiveTensor& tensor) {
   return strides;
 }
 
+// An axis of memory: how many elements, and how far apart they are in row-major order.
+struct Line {
+  std::size_t count = 1;
+  std::size_t stride = 0;
+};
+// From the outermost in memory to the innermost.
+std::vector<Line> lines_of(const LiveTensor& tensor) {
+  std::vector<std::size_t> strides(tensor.sizes.size(), 1);
+  for (std::size_t i = strides.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * static_cast<std::size_t>(tensor.sizes[i]);
+  std::vector<Line> lines;
+  for (const std::uint8_t axis : tensor.dim_order) {
+    lines.push_back({static_cast<std::size_t>(tensor.sizes[axis]), strides[axis]});
+  }
+  return lines;
+}
+
+// Row-major elements into memory, line by line; there is at least one.
+template <class Item>
+void gather(const std::byte* from, std::byte* to, const std::vector<Line>& lines) {
+  const Line inner = lines.back();
+  std::vector<std::size_t> index(lines.size() - 1, 0);
+  std::size_t start = 0;
+  while (true) {
+    for (std::size_t i = 0; i < inner.count; ++i, to += sizeof(Item)) {
+      std::memcpy(to, from + (start + i * inner.stride) * sizeof(Item), sizeof(Item));
+    }
+    std::size_t axis = index.size();
+    for (; axis > 0; --axis) {
+      start += lines[axis - 1].stride;
+      if (++index[axis - 1] < lines[axis - 1].count) break;
+      start -= lines[axis - 1].stride * lines[axis - 1].count;
+      index[axis - 1] = 0;
+    }
+    if (axis == 0) return;
+  }
+}
+
 }  // namespace
 
 std::int64_t LiveTensor::count() const {
@@ -98,26 +136,29 @@ Expected<void> write(LiveTensor& tensor, const Tensor& elements) {
   TRY(resize(tensor, elements.sizes()));
   if (elements.count() == 0) return {};
   if (tensor.data == nullptr) return bad_input("a tensor is used after it was freed");
-  const std::byte* from = elements.bytes().data();
   const std::size_t item = size_of(tensor.dtype);
   if (tensor.is_row_major()) {
-    std::memmove(tensor.data, from, elements.bytes().size());
+    std::memmove(tensor.data, elements.bytes().data(), elements.bytes().size());
     return {};
   }
   // What is read may lie where it is written.
   const std::vector<std::byte> source(elements.bytes().begin(), elements.bytes().end());
-  from = source.data();
-  const std::vector<std::int64_t> strides = strides_of(tensor);
-  std::vector<std::int64_t> index(tensor.sizes.size(), 0);
-  std::int64_t position = 0;
-  for (std::int64_t element = 0; element < elements.count(); ++element, from += item) {
-    std::memcpy(tensor.data + static_cast<std::size_t>(position) * item, from, item);
-    for (std::size_t axis = index.size(); axis-- > 0;) {
-      position += strides[axis];
-      if (++index[axis] < tensor.sizes[axis]) break;
-      position -= strides[axis] * tensor.sizes[axis];
-      index[axis] = 0;
-    }
+  const std::vector<Line> lines = lines_of(tensor);
+  switch (item) {
+    case 1:
+      gather<std::uint8_t>(source.data(), tensor.data, lines);
+      break;
+    case 2:
+      gather<std::uint16_t>(source.data(), tensor.data, lines);
+      break;
+    case 4:
+      gather<std::uint32_t>(source.data(), tensor.data, lines);
+      break;
+    case 8:
+      gather<std::uint64_t>(source.data(), tensor.data, lines);
+      break;
+    default:
+      return fail(ErrorKind::kUnsupported, fmt::format("{} elements in another order", name_of(tensor.dtype)));
   }
   return {};
 }

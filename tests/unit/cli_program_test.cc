@@ -89,8 +89,11 @@ TEST_F(CliProgram, InspectCountsWhatIsInside) {
   EXPECT_EQ(done["kind"], "pte");
   EXPECT_EQ(done["bytes"], std::filesystem::file_size(kTokens));
   EXPECT_EQ(done["methods"], (nlohmann::json{"forward"}));
-  EXPECT_EQ(done["inputs"][0],
-            (nlohmann::json{{"name", "input_0"}, {"dtype", "f32"}, {"shape", {1, 3, 32, 32}}, {"is_dynamic", false}}));
+  EXPECT_EQ(done["inputs"][0], (nlohmann::json{{"name", "input_0"},
+                                               {"dtype", "f32"},
+                                               {"shape", {1, 3, 32, 32}},
+                                               {"is_dynamic", false},
+                                               {"dim_order", {0, 1, 2, 3}}}));
   EXPECT_EQ(done["outputs"][0]["shape"], (nlohmann::json{1, 17, 32}));
   ASSERT_EQ(done["delegates"].size(), 1u);
   EXPECT_EQ(done["delegates"][0]["backend"], "XnnpackBackend");

@@ -46,14 +46,15 @@ TEST(ReshapeOrder, SymbolicSizesAreMatchedAsExpressions) {
 }
 
 // The layout of a graph that the XNNPACK delegate runs as a whole.
-Layout layout_of(std::string_view text) {
+Layout layout_of(std::string_view text, const std::vector<Order>& input_orders = {}) {
   const BackendDesc& backend = *find_backend("xnnpack");
   auto parsed = parse_graph(text);
   EXPECT_TRUE(parsed) << parsed.error().text();
   const auto graph = legalize(std::move(*parsed), backend);
   EXPECT_TRUE(graph) << graph.error().text();
-  const Partitioning places = partition(*graph, backend);
+  Partitioning places = partition(*graph, backend);
   EXPECT_EQ(places.segments.size(), 1u);
+  places.segments[0].input_orders = input_orders;
   std::vector<OrderDemand> demands;
   for (const NodeId id : places.segments[0].nodes) {
     demands.push_back(xnnpack::find_form((*graph)[id].op)->order(*graph, (*graph)[id]));
@@ -74,6 +75,18 @@ TEST(Layout, NothingIsTransposedBetweenTwoConvolutions) {
   return %f
 )");
   EXPECT_EQ(layout.transposes(), 2u) << "the input and the output alone";
+}
+
+TEST(Layout, AnInputThatLiesChannelsLastIsNotTransposed) {
+  constexpr std::string_view kText = R"(graph
+  input %x : f32[1,4,8,8]
+  const %w : f32[4,4,1,1] #1f0c9a2e55d0b7a1
+  %a = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,8,8]
+  %b = mean(%a) axes=[2,3] keepdim=true : f32[1,4,1,1]
+  return %b
+)";
+  EXPECT_EQ(layout_of(kText).transposes(), 1u);
+  EXPECT_EQ(layout_of(kText, {kChannelsLast}).transposes(), 0u);
 }
 
 TEST(Layout, PatchesOfATransformerAreNotTransposed) {

@@ -26,8 +26,9 @@ class SegmentLowering {
 
   Expected<LoweredGraph> run() {
     const std::vector<OrderDemand> demands = choose_orders();
-    for (const ValueId id : segment_.inputs) {
-      const Order order = row_major(graph_.type(id).rank());
+    for (std::size_t i = 0; i < segment_.inputs.size(); ++i) {
+      const ValueId id = segment_.inputs[i];
+      const Order order = segment_.input_order(graph_, i);
       made_[{id.index, order}] = builder_.input(tosa_type(graph_.type(id).dtype), sizes(id, order), graph_[id].name);
     }
     for (std::size_t i = 0; i < segment_.nodes.size(); ++i) {

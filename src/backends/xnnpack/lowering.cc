@@ -263,8 +263,9 @@ void Lowering::number_externals() {
 }
 
 Expected<Translation> Lowering::run() {
-  for (const ValueId id : segment_.inputs) {
-    const Order order = row_major(graph_.type(id).rank());
+  for (std::size_t i = 0; i < segment_.inputs.size(); ++i) {
+    const ValueId id = segment_.inputs[i];
+    const Order order = segment_.input_order(graph_, i);
     const std::uint32_t value = add_value(id, order);
     result_.graph.values[value].role = xnn::Role::kInput;
     ids_[{id.index, order}] = value;
