@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/portable_math.h"
+
 namespace isthmus {
 namespace {
 
@@ -75,7 +77,7 @@ void SignalToNoise::add(std::span<const float> reference, std::span<const float>
 double SignalToNoise::db() const {
   if (noise_ == 0) return std::numeric_limits<double>::infinity();
   if (signal_ == 0) return 0;
-  return 10 * std::log10(signal_ / noise_);
+  return 10 * portable::log10(signal_ / noise_);
 }
 
 double SignalToNoise::cosine() const {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/portable_math.h"
 #include "exec/batches.h"
 
 namespace isthmus {
@@ -58,7 +59,7 @@ void normalize(std::vector<double>& scores) {
     return;
   }
   double total = 0;
-  for (double& score : scores) total += score = std::exp(score - greatest);
+  for (double& score : scores) total += score = portable::exp(score - greatest);
   for (double& score : scores) score /= total;
 }
 

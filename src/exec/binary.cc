@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/portable_math.h"
 #include "exec/elementwise.h"
 
 namespace isthmus {
@@ -89,7 +90,7 @@ struct Power {
   template <class Number>
   static Number apply(Number base, Number exponent) {
     if constexpr (std::is_floating_point_v<Number>) {
-      return std::pow(base, exponent);
+      return portable::pow(base, exponent);
     } else {
       return integer_power(base, exponent);
     }
@@ -169,13 +170,13 @@ struct Div {
 struct Atan2 {
   template <class Number>
   static Number apply(Number a, Number b) {
-    return std::atan2(a, b);
+    return portable::atan2(a, b);
   }
 };
 struct Hypot {
   template <class Number>
   static Number apply(Number a, Number b) {
-    return std::hypot(a, b);
+    return portable::hypot(a, b);
   }
 };
 struct Copysign {
@@ -189,7 +190,7 @@ struct Logaddexp {
   template <class Number>
   static Number apply(Number a, Number b) {
     if (std::isinf(a) && a == b) return a;
-    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+    return std::max(a, b) + portable::log1p(portable::exp(-std::abs(a - b)));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/portable_math.h"
 #include "exec/integer_constants.h"
 
 namespace isthmus {
@@ -72,7 +73,7 @@ std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from,
   return LogSoftmaxConstants{
       exp_tables(from.quant->scale(), from.dtype), shifted_factor(scale / unit),
       shifted_factor(std::numbers::ln2 * 0x1p-23 / unit),
-      static_cast<std::int32_t>(std::nearbyint(std::log2(one) * (from.dtype == DType::kI16 ? 0x1p24 : 0x1p23))),
+      static_cast<std::int32_t>(std::nearbyint(portable::log2(one) * (from.dtype == DType::kI16 ? 0x1p24 : 0x1p23))),
       *result};
 }
 

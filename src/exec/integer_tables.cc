@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/portable_math.h"
 #include "exec/integer_constants.h"
 #include "exec/kernel.h"
 
@@ -65,7 +66,7 @@ MantissaTable make_reciprocal_table() {
 }
 MantissaTable make_log2_table() {
   MantissaTable result{{}, 3 << 29, {1 << 30, 44}, 1 << 22, 23};
-  result.table = table_of([](double v) { return (std::log2(1.5 + v * 0x1p-16) - 0.5) * 0x1p16; });
+  result.table = table_of([](double v) { return (portable::log2(1.5 + v * 0x1p-16) - 0.5) * 0x1p16; });
   return result;
 }
 MantissaTable make_rsqrt_table() {
@@ -133,7 +134,7 @@ ExpTables exp_tables(float scale, DType codes) {
   constexpr double kOne = 0x1p30 - 0x1p15;
   const auto table_with = [](double step) {
     // Differences times 128 are 0 or more: of the other half of the table nobody asks.
-    const auto whole = [=](double v) { return std::nearbyint(kOne * std::exp(-step * std::max(v, 0.0) / 128)); };
+    const auto whole = [=](double v) { return std::nearbyint(kOne * portable::exp(-step * std::max(v, 0.0) / 128)); };
     return ExpTable{table_of([=](double v) { return std::floor(whole(v) * 0x1p-15); }),
                     table_of([=](double v) { return std::fmod(whole(v), 0x1p15); })};
   };

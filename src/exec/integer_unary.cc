@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "base/portable_math.h"
+
 namespace isthmus {
 
 Tensor map_codes(const IntegerContext& context, const CodeTable& table) {
@@ -56,14 +58,14 @@ double exact(float x) { return static_cast<double>(x); }
 double sigmoid_of(float x, const Attrs&) {
   if (x > 100) return 1;
   if (x < -100) return 0;
-  const double power = std::exp(exact(x));
+  const double power = portable::exp(exact(x));
   return power / (1 + power);
 }
-double gelu_of(float x, const Attrs&) { return exact(x / 2) * (1 + std::erf(exact(x) * std::sqrt(2.0) / 2)); }
+double gelu_of(float x, const Attrs&) { return exact(x / 2) * (1 + portable::erf(exact(x) * std::sqrt(2.0) / 2)); }
 double hardswish_of(float x, const Attrs&) { return exact((x / 6) * std::max(std::min(x + 3, 6.0f), 0.0f)); }
 double elu_of(float x, const Attrs& attrs) {
   const auto alpha = static_cast<float>(std::get<EluAttrs>(attrs).alpha);
-  return exact(x < 0 ? alpha * std::expm1(x) : x);
+  return exact(x < 0 ? alpha * portable::expm1(x) : x);
 }
 
 std::optional<std::string> refuse_elu_table(const IntegerSite& site) {
@@ -79,15 +81,15 @@ std::optional<std::string> refuse_gelu_table(const IntegerSite& site) {
 constexpr EvaluatorRow kEvaluators[] = {
     {Op::kNeg, [](float x, const Attrs&) { return exact(-x); }},
     {Op::kAbs, [](float x, const Attrs&) { return exact(std::abs(x)); }},
-    {Op::kExp, [](float x, const Attrs&) { return exact(std::exp(x)); }},
-    {Op::kLog, [](float x, const Attrs&) { return exact(std::log(x)); }},
+    {Op::kExp, [](float x, const Attrs&) { return exact(portable::exp(x)); }},
+    {Op::kLog, [](float x, const Attrs&) { return exact(portable::log(x)); }},
     {Op::kSqrt, [](float x, const Attrs&) { return exact(std::sqrt(x)); }},
     {Op::kRsqrt, [](float x, const Attrs&) { return exact(1 / std::sqrt(x)); }},
-    {Op::kSin, [](float x, const Attrs&) { return exact(std::sin(x)); }},
-    {Op::kCos, [](float x, const Attrs&) { return exact(std::cos(x)); }},
+    {Op::kSin, [](float x, const Attrs&) { return exact(portable::sin(x)); }},
+    {Op::kCos, [](float x, const Attrs&) { return exact(portable::cos(x)); }},
     {Op::kFloor, [](float x, const Attrs&) { return exact(std::floor(x)); }},
     {Op::kCeil, [](float x, const Attrs&) { return exact(std::ceil(x)); }},
-    {Op::kTanh, [](float x, const Attrs&) { return exact(std::tanh(x)); }},
+    {Op::kTanh, [](float x, const Attrs&) { return exact(portable::tanh(x)); }},
     {Op::kSigmoid, sigmoid_of},
     {Op::kGelu, gelu_of, refuse_gelu_table},
     {Op::kHardswish, hardswish_of},

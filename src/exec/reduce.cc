@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/portable_math.h"
 #include "exec/accumulate.h"
 
 namespace isthmus {
@@ -187,9 +188,9 @@ double norm_of(const Members<Number>& members, double order) {
     total += order == 0   ? (size != 0 ? 1.0 : 0.0)
              : order == 1 ? size
              : order == 2 ? size * size
-                          : std::pow(size, order);
+                          : portable::pow(size, order);
   });
-  return order == 0 || order == 1 ? total : order == 2 ? std::sqrt(total) : std::pow(total, 1 / order);
+  return order == 0 || order == 1 ? total : order == 2 ? std::sqrt(total) : portable::pow(total, 1 / order);
 }
 
 Expected<Tensor> vector_norm(const KernelContext& context) {
@@ -210,8 +211,8 @@ Expected<Tensor> logsumexp(const KernelContext& context) {
       // Infinities would be subtracted from themselves.
       const double shift = std::isinf(greatest) ? 0 : greatest;
       double total = 0;
-      members.for_each([&](Number number) { total += std::exp(static_cast<double>(number) - shift); });
-      return static_cast<Number>(std::log(total) + shift);
+      members.for_each([&](Number number) { total += portable::exp(static_cast<double>(number) - shift); });
+      return static_cast<Number>(portable::log(total) + shift);
     });
   });
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/portable_math.h"
 #include "exec/accumulate.h"
 #include "exec/reduce.h"
 
@@ -45,11 +46,11 @@ Expected<Tensor> softmax_like(const KernelContext& context) {
                     double total = 0;
                     for (std::int64_t i = 0; i < size; ++i) {
                       const double shifted = static_cast<double>(numbers[first + i * stride]) - greatest;
-                      const double power = std::exp(shifted);
+                      const double power = portable::exp(shifted);
                       powers[static_cast<std::size_t>(i)] = kLog ? shifted : power;
                       total += power;
                     }
-                    const double logarithm = std::log(total);
+                    const double logarithm = portable::log(total);
                     for (std::int64_t i = 0; i < size; ++i) {
                       const double power = powers[static_cast<std::size_t>(i)];
                       out[first + i * stride] = static_cast<Number>(kLog ? power - logarithm : power / total);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/portable_math.h"
 #include "exec/elementwise.h"
 #include "exec/unary.h"
 
@@ -10,15 +11,15 @@ namespace isthmus {
 namespace {
 
 Expected<Tensor> sigmoid(const KernelContext& context) {
-  return map_floats(context, [](auto x) { return 1 / (1 + std::exp(-x)); });
+  return map_floats(context, [](auto x) { return 1 / (1 + portable::exp(-x)); });
 }
 
 Expected<Tensor> tanh(const KernelContext& context) {
-  return map_floats(context, [](auto x) { return std::tanh(x); });
+  return map_floats(context, [](auto x) { return portable::tanh(x); });
 }
 
 Expected<Tensor> silu(const KernelContext& context) {
-  return map_floats(context, [](auto x) { return x / (1 + std::exp(-x)); });
+  return map_floats(context, [](auto x) { return x / (1 + portable::exp(-x)); });
 }
 
 // x + 3 between 0 and 6; NaN stays.
@@ -34,12 +35,13 @@ Expected<Tensor> hardsigmoid(const KernelContext& context) {
 }
 
 Expected<Tensor> mish(const KernelContext& context) {
-  return map_floats(context, [](auto x) { return x * std::tanh(std::log1p(std::exp(x))); });
+  return map_floats(context, [](auto x) { return x * portable::tanh(portable::log1p(portable::exp(x))); });
 }
 
 Expected<Tensor> log_sigmoid(const KernelContext& context) {
-  return map_floats(context,
-                    []<class Number>(Number x) { return std::min(x, Number{0}) - std::log1p(std::exp(-std::abs(x))); });
+  return map_floats(context, []<class Number>(Number x) {
+    return std::min(x, Number{0}) - portable::log1p(portable::exp(-std::abs(x)));
+  });
 }
 
 Expected<Tensor> gelu(const KernelContext& context) {
@@ -47,12 +49,12 @@ Expected<Tensor> gelu(const KernelContext& context) {
     return map_floats(context, []<class Number>(Number x) {
       constexpr auto kFactor = static_cast<Number>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
       const Number inner = kFactor * (x + static_cast<Number>(0.044715) * x * x * x);
-      return static_cast<Number>(0.5) * x * (1 + std::tanh(inner));
+      return static_cast<Number>(0.5) * x * (1 + portable::tanh(inner));
     });
   }
   return map_floats(context, []<class Number>(Number x) {
     constexpr auto kFactor = static_cast<Number>(std::numbers::sqrt2 / 2);
-    return static_cast<Number>(0.5) * x * (1 + std::erf(x * kFactor));
+    return static_cast<Number>(0.5) * x * (1 + portable::erf(x * kFactor));
   });
 }
 
@@ -60,7 +62,7 @@ Expected<Tensor> elu(const KernelContext& context) {
   const auto& attrs = context.as<EluAttrs>();
   return map_floats(context, [&]<class Number>(Number x) {
     const auto below = static_cast<Number>(attrs.alpha * attrs.scale);
-    if (x <= 0) return std::expm1(x * static_cast<Number>(attrs.input_scale)) * below;
+    if (x <= 0) return portable::expm1(x * static_cast<Number>(attrs.input_scale)) * below;
     return x * static_cast<Number>(attrs.scale);
   });
 }
@@ -75,7 +77,7 @@ Expected<Tensor> softplus(const KernelContext& context) {
   return map_floats(context, [&]<class Number>(Number x) {
     const auto beta = static_cast<Number>(attrs.beta);
     if (x * beta > static_cast<Number>(attrs.threshold)) return x;
-    return std::log1p(std::exp(x * beta)) / beta;
+    return portable::log1p(portable::exp(x * beta)) / beta;
   });
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/portable_math.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 
@@ -172,7 +173,7 @@ Expected<Values> read_even_steps(Call& call, std::optional<double> base) {
   const auto as_numbers = [&]<class Number>(Number) {
     std::vector<Number> values = even_steps<Number>(start, end, static_cast<std::size_t>(steps));
     if (base) {
-      for (Number& value : values) value = std::pow(static_cast<Number>(*base), value);
+      for (Number& value : values) value = portable::pow(static_cast<Number>(*base), value);
     }
     return one(constant_of(call, values, dtype));
   };

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/portable_math.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 
@@ -28,7 +29,7 @@ Expected<Values> read_round(Call& call) {
   const DType dtype = call.type(self).dtype;
   TRY(demand(Numbers::kAll, call.type(self)));
   if (!is_floating(dtype)) return Call::unsupported("decimals of integers are not rounded");
-  const ValueId unit = call.scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))), dtype);
+  const ValueId unit = call.scalar(portable::pow(10.0, std::abs(static_cast<double>(decimals))), dtype);
   const ValueId scaled = TRY(call.binary(decimals > 0 ? Op::kMul : Op::kDiv, self, unit));
   const ValueId rounded = TRY(call.unary(Op::kRound, scaled));
   return one(call.binary(decimals > 0 ? Op::kDiv : Op::kMul, rounded, unit));

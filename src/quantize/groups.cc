@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/portable_math.h"
 #include "base/union_find.h"
 #include "ir/literals.h"
 #include "ops/table.h"
@@ -143,7 +144,7 @@ class Solver {
           edge.is_fused = false;
           const double a = is_hidden_[value.index] ? 0 : width(TRY(ranges_.own(value)));
           const double b = is_hidden_[edge.result.index] ? 0 : width(TRY(ranges_.own(edge.result)));
-          edge.ratio = a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0;
+          edge.ratio = a > 0 && b > 0 ? std::abs(portable::log2(a / b)) : 0;
           edge.width = a;
           // What is rounded in two ways is first rounded in the one that clips less.
           if (is_hidden_[value.index] && in_.pins.contains(edge.result)) edge.ratio = -b;
@@ -263,7 +264,7 @@ class Solver {
     for (const std::size_t i : order_) join(i);
   }
 
-  static double bits_lost(const State& state) { return std::log2(width(state.range) / state.narrowest.width); }
+  static double bits_lost(const State& state) { return portable::log2(width(state.range) / state.narrowest.width); }
   void refuse_for_precision(std::size_t edge, const State& both) {
     cuts_.push_back({edge, CutCause::kPrecision, both.narrowest, width(both.range)});
   }
@@ -280,7 +281,7 @@ class Solver {
         break;
       case CutCause::kPrecision:
       case CutCause::kRatio:
-        cut.bits = std::log2(refused.whole / refused.need.width);
+        cut.bits = portable::log2(refused.whole / refused.need.width);
         cut.because = fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
                                   graph_[refused.need.value].name, refused.need.width, cut.bits, refused.whole);
         break;

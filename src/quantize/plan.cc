@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/portable_math.h"
 #include "ir/literals.h"
 #include "ops/table.h"
 #include "quantize/grid.h"
@@ -91,7 +92,7 @@ void count_losses(Group& group) {
   const double whole = group.range.max - group.range.min;
   for (Member& member : group.members) {
     const double own = member.own.max - member.own.min;
-    member.bits_lost = own > 0 && whole > own ? std::log2(whole / own) : 0;
+    member.bits_lost = own > 0 && whole > own ? portable::log2(whole / own) : 0;
   }
 }
 
@@ -112,12 +113,12 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
       if (wide == nullptr || own > most) std::tie(wide, most) = std::pair(&graph[node.inputs[i]], own);
     }
     const double worth_saying = kJoinWarningBits + spare_bits(plan.group(node.outputs[0])->storage);
-    if (narrow == nullptr || std::log2(most / least) < worth_saying) continue;
+    if (narrow == nullptr || portable::log2(most / least) < worth_saying) continue;
     diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
                      fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
                                  "{:.4g}); scale one of them in the model, or return them apart",
                                  name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin),
-                                 narrow->name, least, std::log2(most / least), wide->name, most));
+                                 narrow->name, least, portable::log2(most / least), wide->name, most));
   }
 }
 

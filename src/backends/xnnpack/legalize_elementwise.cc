@@ -4,6 +4,7 @@
 
 #include "backends/xnnpack/formula.h"
 #include "backends/xnnpack/legalize.h"
+#include "base/portable_math.h"
 #include "simplify/weights.h"
 
 namespace isthmus::xnnpack {
@@ -179,7 +180,7 @@ Replacement power_forms(const Site& site) {
   constexpr double kMostWhole = 32;
   Formula formula(site.emitter);
   if (const auto base = only_number(site.constant(0)); base && *base > 0) {
-    return replaced_by(formula.result(exp(formula.of(site.inputs[1]) * std::log(*base))));
+    return replaced_by(formula.result(exp(formula.of(site.inputs[1]) * portable::log(*base))));
   }
   const auto exponent = only_number(site.constant(1));
   if (!exponent || !has_equal_shapes(site)) return unchanged();
