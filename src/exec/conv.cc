@@ -1,8 +1,11 @@
-// Reference kernels of convolutions: each filter is spread over a whole plane of results, tap by tap.
+// Reference kernels of convolutions: each filter is spread over a whole plane of results, tap by tap; many filters of
+// floats are a product of matrices.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "exec/accumulate.h"
+#include "exec/float_product.h"
 #include "exec/kernel.h"
 
 namespace isthmus {
@@ -173,9 +176,105 @@ Tensor plane_by_plane(const KernelContext& context, std::int64_t plane, Fill fil
   return result;
 }
 
+// What each tap of each channel meets at some places of the result, 0 outside of the input: columns of the matrix that
+// the filters, as rows of another, are multiplied with.
+class Patches {
+ public:
+  Patches(const Axes& axes, const float* input, std::int64_t channels)
+      : axes_(axes), input_(input), channels_(channels), plane_(volume(axes, &Axis::input)) {
+    is_pointwise_ = std::ranges::all_of(
+        axes, [](const Axis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.input == axis.output; });
+  }
+
+  void fill(std::size_t first, std::size_t count, std::size_t width, double* panel) {
+    if (is_pointwise_) {
+      const float* from = input_ + first;
+      for (std::int64_t c = 0; c < channels_; ++c, from += plane_, panel += width) std::copy_n(from, count, panel);
+      return;
+    }
+    find_starts(first, count);
+    const bool is_run =
+        axes_[2].stride == 1 && starts_.front()[0] == starts_.back()[0] && starts_.front()[1] == starts_.back()[1];
+    const float* plane = input_;
+    for (std::int64_t c = 0; c < channels_; ++c, plane += plane_) {
+      for_each_tap(axes_, [&](const std::array<std::int64_t, 3>& shifts) {
+        if (is_run && is_inside(starts_.front(), shifts) && is_inside(starts_.back(), shifts)) {
+          std::copy_n(plane + place(starts_.front(), shifts), count, panel);
+        } else {
+          for (std::size_t i = 0; i < count; ++i) {
+            panel[i] = is_inside(starts_[i], shifts) ? static_cast<double>(plane[place(starts_[i], shifts)]) : 0;
+          }
+        }
+        panel += width;
+      });
+    }
+  }
+
+ private:
+  using Place = std::array<std::int64_t, 3>;
+
+  // Where the windows of these places begin, before padding is taken off.
+  void find_starts(std::size_t first, std::size_t count) {
+    starts_.clear();
+    for (std::size_t i = first; i < first + count; ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const std::int64_t row = at / axes_[2].output;
+      starts_.push_back({row / axes_[1].output * axes_[0].stride, row % axes_[1].output * axes_[1].stride,
+                         at % axes_[2].output * axes_[2].stride});
+    }
+  }
+  bool is_inside(const Place& start, const Place& shifts) const {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::int64_t at = start[i] + shifts[i];
+      if (at < 0 || at >= axes_[i].input) return false;
+    }
+    return true;
+  }
+  std::int64_t place(const Place& start, const Place& shifts) const {
+    return ((start[0] + shifts[0]) * axes_[1].input + start[1] + shifts[1]) * axes_[2].input + start[2] + shifts[2];
+  }
+
+  const Axes& axes_;
+  const float* input_;
+  std::int64_t channels_;
+  std::int64_t plane_;
+  bool is_pointwise_ = false;
+  std::vector<Place> starts_;
+};
+
+// Floats with many filters.
+Tensor convolve_by_products(const KernelContext& context, const Axes& axes, std::int64_t groups) {
+  Tensor result = context.result();
+  const Tensor& weight = context.inputs[1];
+  const std::int64_t channels = weight.size(1);
+  const std::int64_t filters = weight.size(0) / groups;
+  const std::int64_t depth = channels * volume(axes, &Axis::kernel);
+  const std::int64_t columns = volume(axes, &Axis::output);
+  const std::int64_t plane = volume(axes, &Axis::input);
+  const float* bias = context.inputs.size() > 2 ? context.inputs[2].data<float>().data() : nullptr;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const PackedRows rows(weight.data<float>().data() + group * filters * depth, static_cast<std::size_t>(filters),
+                          static_cast<std::size_t>(depth));
+    for (std::int64_t n = 0; n < context.sizes[0]; ++n) {
+      Patches patches(axes, context.inputs[0].data<float>().data() + (n * groups + group) * channels * plane, channels);
+      const auto fill = [&](std::size_t first, std::size_t count, std::size_t width, double* panel) {
+        patches.fill(first, count, width, panel);
+      };
+      multiply_floats(rows, static_cast<std::size_t>(columns), fill,
+                      {.of_rows = bias == nullptr ? nullptr : bias + group * filters},
+                      result.mutable_data<float>().data() + (n * groups + group) * filters * columns);
+    }
+  }
+  return result;
+}
+
 Expected<Tensor> conv(const KernelContext& context) {
   const auto& attrs = context.as<ConvAttrs>();
   const Axes axes = axes_of(context, attrs);
+  if (context.dtype == DType::kF32 &&
+      is_worth_packing(static_cast<std::size_t>(context.inputs[1].size(0) / attrs.groups))) {
+    return convolve_by_products(context, axes, attrs.groups);
+  }
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     const Tensor& weight = context.inputs[1];
     const Number* input = context.inputs[0].data<Number>().data();

@@ -1,8 +1,10 @@
 // Reference kernels of matrix products.
 #include <algorithm>
+#include <type_traits>
 
 #include "exec/accumulate.h"
 #include "exec/batches.h"
+#include "exec/float_product.h"
 #include "exec/kernel.h"
 
 namespace isthmus {
@@ -33,17 +35,47 @@ void multiply_rows(const Number* a, const Number* b, const Number* bias, Number*
   }
 }
 
+// The same of many rows of floats.
+void multiply_many_rows(const float* a, const float* b, const float* bias, float* result, std::size_t rows,
+                        std::size_t columns, std::size_t depth) {
+  const auto fill = [&](std::size_t first, std::size_t count, std::size_t width, double* panel) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const float* other = b + (first + i) * depth;
+      for (std::size_t k = 0; k < depth; ++k) panel[k * width + i] = static_cast<double>(other[k]);
+    }
+  };
+  multiply_floats(PackedRows(a, rows, depth), columns, fill, {.of_columns = bias}, result);
+}
+
 Expected<Tensor> linear(const KernelContext& context) {
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     Tensor result = context.result();
     const Tensor& weight = context.inputs[1];
     const std::int64_t columns = weight.size(0);
     const std::int64_t rows = columns == 0 ? 0 : result.count() / columns;
+    if constexpr (std::is_same_v<Number, float>) {
+      if (is_worth_packing(static_cast<std::size_t>(rows))) {
+        multiply_many_rows(context.inputs[0].data<float>().data(), weight.data<float>().data(),
+                           context.inputs.size() > 2 ? context.inputs[2].data<float>().data() : nullptr,
+                           result.mutable_data<float>().data(), static_cast<std::size_t>(rows),
+                           static_cast<std::size_t>(columns), static_cast<std::size_t>(weight.size(1)));
+        return result;
+      }
+    }
     const Number* bias = context.inputs.size() > 2 ? context.inputs[2].data<Number>().data() : nullptr;
     multiply_rows(context.inputs[0].data<Number>().data(), weight.data<Number>().data(), bias,
                   result.mutable_data<Number>().data(), rows, columns, weight.size(1));
     return result;
   });
+}
+
+// result[i, j] = sum over k of a[i, k] * b[k, j]
+void multiply_many_rows(const float* a, const float* b, float* result, std::size_t rows, std::size_t depth,
+                        std::size_t columns) {
+  const auto fill = [&](std::size_t first, std::size_t count, std::size_t width, double* panel) {
+    for (std::size_t k = 0; k < depth; ++k) std::copy_n(b + k * columns + first, count, panel + k * width);
+  };
+  multiply_floats(PackedRows(a, rows, depth), columns, fill, {}, result);
 }
 
 template <class Number>
@@ -77,6 +109,15 @@ Expected<Tensor> matmul(const KernelContext& context) {
     std::vector<Accumulator<Number>> sums(static_cast<std::size_t>(columns));
     Number* out = result.mutable_data<Number>().data();
     for (std::size_t i = 0; i < a_places.size(); ++i, out += rows * columns) {
+      if constexpr (std::is_same_v<Number, float>) {
+        if (is_worth_packing(static_cast<std::size_t>(rows))) {
+          multiply_many_rows(a.data<float>().data() + a_places[i] * rows * depth,
+                             b.data<float>().data() + b_places[i] * depth * columns, out,
+                             static_cast<std::size_t>(rows), static_cast<std::size_t>(depth),
+                             static_cast<std::size_t>(columns));
+          continue;
+        }
+      }
       multiply(a.data<Number>().data() + a_places[i] * rows * depth,
                b.data<Number>().data() + b_places[i] * depth * columns, out, rows, depth, columns, sums);
     }
