@@ -367,8 +367,14 @@ class Applier {
     const std::uint32_t axis = def(node.op).channels == ChannelAxis::kLast ? rank - 1 : 1;
     const auto channels = found->second.channels.find(axis);
     if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
+    // In steps of about those that the codes have, which is much more than two CPUs differ by.
+    const Moments& moments = found->second.moments;
+    const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
+    const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
     std::vector<double> means;
-    for (const double sum : channels->second.sum) means.push_back(sum / static_cast<double>(channels->second.count));
+    for (const double sum : channels->second.sum) {
+      means.push_back(std::nearbyint(sum / static_cast<double>(channels->second.count) / step) * step);
+    }
     return means;
   }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/portable_math.h"
 #include "base/union_find.h"
 #include "exec/tensor.h"
 #include "ir/rewriter.h"
@@ -100,6 +101,15 @@ Scaling scaling_of(const Graph& graph, const Node& node) {
 
 using Factors = std::vector<double>;
 
+// By how much a channel is magnified whose range is so much smaller than the largest: the root of the ratio, which
+// leaves half of it to the weights. In steps of a part of an octave: what two CPUs measure differs in its last bits,
+// and every weight would.
+double factor_of(double ratio) {
+  constexpr double kStepsPerOctave = 128;
+  const double steps = std::nearbyint(portable::log2(ratio) / 2 * kStepsPerOctave);
+  return std::min(portable::exp2(steps / kStepsPerOctave), kMostFactor);
+}
+
 class Equalizer {
  public:
   Equalizer(const Graph& graph, const Statistics& statistics)
@@ -170,7 +180,7 @@ class Equalizer {
       const double largest = *std::ranges::max_element(most);
       if (!(largest > 0) || !std::isfinite(largest)) continue;
       Factors factors;
-      for (const double own : most) factors.push_back(own > 0 ? std::min(std::sqrt(largest / own), kMostFactor) : 1);
+      for (const double own : most) factors.push_back(own > 0 ? factor_of(largest / own) : 1);
       factors_.emplace(root, std::move(factors));
     }
     keep_worthy();

@@ -1,8 +1,9 @@
-// The pass over a tensor, by the widest vectors that the machine has.
+// The pass over a tensor, by the widest vectors that the machine has, with the same result by any.
 #include "stats/measure.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -16,13 +17,25 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums stay in float for so many vectors, then go on in double.
-constexpr std::size_t kBlockVectors = 128;
+// Sums are the same whatever the width of vectors: number i of a run goes to lane i modulo 16, however many vectors
+// these lanes take, and lanes are added up one after the other. Products are not fused with sums, since some machines
+// cannot do that (CMakeLists.txt keeps the compiler from it).
+constexpr std::size_t kLanes = 16;
+// They stay in float for so many rows of lanes, then go on in double.
+constexpr std::size_t kBlockRows = 128;
+
+using Floats = hn::CappedTag<float, kLanes>;
+
+double sum_of(const float* HWY_RESTRICT lanes) {
+  double sum = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) sum += static_cast<double>(lanes[lane]);
+  return sum;
+}
 
 // Extremes and sums of numbers that are all finite; false where one is not, and then the rest means nothing.
 bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moments& moments) {
-  const hn::ScalableTag<float> tag;
-  const std::size_t lanes = hn::Lanes(tag);
+  const Floats tag;
+  const std::size_t width = hn::Lanes(tag);
   const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
   auto least = infinity;
   auto greatest = hn::Neg(infinity);
@@ -30,20 +43,29 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
   double sum = 0;
   double squares = 0;
   std::size_t i = 0;
-  while (i + lanes <= count) {
-    const std::size_t end = std::min(i + kBlockVectors * lanes, i + (count - i) / lanes * lanes);
-    auto block_sum = hn::Zero(tag);
-    auto block_squares = hn::Zero(tag);
-    for (; i < end; i += lanes) {
-      const auto x = hn::LoadU(tag, numbers + i);
-      least = hn::Min(least, x);
-      greatest = hn::Max(greatest, x);
-      all_finite = hn::And(all_finite, hn::Lt(hn::Abs(x), infinity));
-      block_sum = hn::Add(block_sum, x);
-      block_squares = hn::MulAdd(x, x, block_squares);
+  for (std::size_t left = count / kLanes; left > 0;) {
+    const std::size_t rows = std::min(left, kBlockRows);
+    HWY_ALIGN float block_sums[kLanes];
+    HWY_ALIGN float block_squares[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; lane += width) {
+      auto lane_sums = hn::Zero(tag);
+      auto lane_squares = hn::Zero(tag);
+      const float* from = numbers + i + lane;
+      for (std::size_t row = 0; row < rows; ++row, from += kLanes) {
+        const auto x = hn::LoadU(tag, from);
+        least = hn::Min(least, x);
+        greatest = hn::Max(greatest, x);
+        all_finite = hn::And(all_finite, hn::Lt(hn::Abs(x), infinity));
+        lane_sums = hn::Add(lane_sums, x);
+        lane_squares = hn::Add(lane_squares, hn::Mul(x, x));
+      }
+      hn::Store(lane_sums, tag, block_sums + lane);
+      hn::Store(lane_squares, tag, block_squares + lane);
     }
-    sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, block_sum)));
-    squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, block_squares)));
+    sum += sum_of(block_sums);
+    squares += sum_of(block_squares);
+    i += rows * kLanes;
+    left -= rows;
   }
   bool is_finite = hn::AllTrue(tag, all_finite);
   float min = hn::GetLane(hn::MinOfLanes(tag, least));
@@ -63,21 +85,20 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
   return is_finite && std::isfinite(squares);
 }
 
-// Rows of channels that lie innermost. Adds to `sum` what float sums of a block of rows give.
+// Rows of channels that lie innermost. Adds to the sums of each channel what float sums of a block of rows give.
 bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels, float* HWY_RESTRICT min,
-                  float* HWY_RESTRICT max, double* HWY_RESTRICT sum, double& squares) {
-  const hn::ScalableTag<float> tag;
-  const std::size_t lanes = hn::Lanes(tag);
+                  float* HWY_RESTRICT max, double* HWY_RESTRICT sum, double* HWY_RESTRICT squares) {
+  const Floats tag;
+  const std::size_t width = hn::Lanes(tag);
   const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
   auto all_finite = hn::Eq(infinity, infinity);
-  bool is_finite = true;
   // A strip of channels at a time, so that its extremes and sums stay in registers.
   std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
+  for (; c + width <= channels; c += width) {
     auto least = hn::LoadU(tag, min + c);
     auto greatest = hn::LoadU(tag, max + c);
     for (std::size_t row = 0; row < rows;) {
-      const std::size_t end = std::min(rows, row + kBlockVectors);
+      const std::size_t end = std::min(rows, row + kBlockRows);
       auto block_sum = hn::Zero(tag);
       auto block_squares = hn::Zero(tag);
       for (; row < end; ++row) {
@@ -86,27 +107,38 @@ bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size
         greatest = hn::Max(greatest, x);
         all_finite = hn::And(all_finite, hn::Lt(hn::Abs(x), infinity));
         block_sum = hn::Add(block_sum, x);
-        block_squares = hn::MulAdd(x, x, block_squares);
+        block_squares = hn::Add(block_squares, hn::Mul(x, x));
       }
-      HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
-      hn::Store(block_sum, tag, sums);
-      for (std::size_t lane = 0; lane < lanes; ++lane) sum[c + lane] += static_cast<double>(sums[lane]);
-      squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, block_squares)));
+      HWY_ALIGN float of_block[2 * kLanes];
+      hn::Store(block_sum, tag, of_block);
+      hn::Store(block_squares, tag, of_block + kLanes);
+      for (std::size_t lane = 0; lane < width; ++lane) {
+        sum[c + lane] += static_cast<double>(of_block[lane]);
+        squares[c + lane] += static_cast<double>(of_block[kLanes + lane]);
+      }
     }
     hn::StoreU(least, tag, min + c);
     hn::StoreU(greatest, tag, max + c);
   }
+  bool is_finite = hn::AllTrue(tag, all_finite);
   for (; c < channels; ++c) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      const float x = numbers[row * channels + c];
-      is_finite = is_finite && std::isfinite(x);
-      min[c] = std::min(min[c], x);
-      max[c] = std::max(max[c], x);
-      sum[c] += static_cast<double>(x);
-      squares += static_cast<double>(x) * static_cast<double>(x);
+    for (std::size_t row = 0; row < rows;) {
+      const std::size_t end = std::min(rows, row + kBlockRows);
+      float block_sum = 0;
+      float block_squares = 0;
+      for (; row < end; ++row) {
+        const float x = numbers[row * channels + c];
+        is_finite = is_finite && std::isfinite(x);
+        min[c] = std::min(min[c], x);
+        max[c] = std::max(max[c], x);
+        block_sum += x;
+        block_squares += x * x;
+      }
+      sum[c] += static_cast<double>(block_sum);
+      squares[c] += static_cast<double>(block_squares);
     }
   }
-  return is_finite && hn::AllTrue(tag, all_finite) && std::isfinite(squares);
+  return is_finite;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -181,9 +213,12 @@ ChannelMeasure measure_channels(std::span<const float> numbers, std::size_t oute
   ChannelMeasure result = empty_measure(channels);
   result.channels.count = outer * inner;
   if (inner == 1) {
-    if (!HWY_DYNAMIC_DISPATCH(measure_rows)(numbers.data(), outer, channels, result.channels.min.data(),
-                                            result.channels.max.data(), result.channels.sum.data(),
-                                            result.moments.sum_of_squares)) {
+    std::vector<double> squares(channels, 0);
+    const bool is_finite =
+        HWY_DYNAMIC_DISPATCH(measure_rows)(numbers.data(), outer, channels, result.channels.min.data(),
+                                           result.channels.max.data(), result.channels.sum.data(), squares.data());
+    result.moments.sum_of_squares = std::accumulate(squares.begin(), squares.end(), 0.0);
+    if (!is_finite || !std::isfinite(result.moments.sum_of_squares)) {
       return measure_channels_carefully(numbers, outer, channels, inner);
     }
     result.moments.count = numbers.size();

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/portable_math.h"
+
 namespace isthmus {
 namespace {
 
@@ -22,6 +24,18 @@ constexpr std::array kRows{
 };
 
 Range with_zero(double min, double max) { return {std::min(min, 0.0), std::max(max, 0.0)}; }
+
+// The last bits of what calibration measures depend on the CPU that it ran on. So that ranges seldom do, their ends
+// have so many significant bits, away from 0: next to nothing is clipped. Round numbers such as 1 are often meant, and
+// are met with an error on either side.
+double on_grid(double end) {
+  constexpr int kBits = 11;
+  constexpr double kSlack = 0x1p-6;
+  int exponent = 0;
+  const double scaled = std::ldexp(std::frexp(end, &exponent), kBits);
+  return std::ldexp(scaled < 0 ? std::floor(scaled + kSlack) : std::ceil(scaled - kSlack), exponent - kBits);
+}
+Range on_grid(Range range) { return {on_grid(range.min), on_grid(range.max)}; }
 
 // The histogram as numbers with weights, from the least to the greatest. Zeros weigh nothing: any range holds them
 // exactly.
@@ -168,7 +182,7 @@ double divergence(const std::vector<Mass>& masses, Range range, int levels) {
     const Level& level = by_level[level_of(mass.at)];
     const double p = weight / total;
     const double q = level.inside / level.bins / kept;
-    sum += p * std::log(p / q);
+    sum += p * portable::log(p / q);
   }
   return sum;
 }
@@ -192,7 +206,7 @@ std::span<const Estimator> estimators() {
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
   const Moments& moments = statistics.moments;
   if (moments.count == 0) return {};
-  const Range seen = with_zero(static_cast<double>(moments.min), static_cast<double>(moments.max));
+  const Range seen = on_grid(with_zero(static_cast<double>(moments.min), static_cast<double>(moments.max)));
   // What the histogram's bins say never reaches beyond what was seen.
   const auto inside = [&](Range range) {
     return with_zero(std::max(range.min, seen.min), std::min(range.max, seen.max));
@@ -208,7 +222,7 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     case Estimator::kMovingAverage: {
       if (statistics.samples == 0) return seen;
       const auto count = static_cast<double>(statistics.samples);
-      return inside(with_zero(statistics.sum_of_min / count, statistics.sum_of_max / count));
+      return inside(on_grid(with_zero(statistics.sum_of_min / count, statistics.sum_of_max / count)));
     }
     case Estimator::kMse:
     case Estimator::kEntropy: {

@@ -33,7 +33,8 @@ struct RangeOptions {
   int levels = 256;            // of the quantization, for those that simulate it
 };
 
-// Always contains 0; [0, 0] where only zeros were seen.
+// Always contains 0; [0, 0] where only zeros were seen. Ends have few significant bits, fewer than float kernels of two
+// CPUs agree in.
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options = {});
 // One range for several values, each of which weighs as much as any other however many numbers it has.
 Range shared_range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options = {});

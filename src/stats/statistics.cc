@@ -64,6 +64,7 @@ Expected<void> Statistics::merge(const Statistics& other) {
     }
   }
   samples += other.samples;
+  is_reproducible = is_reproducible && other.is_reproducible;
   for (const auto& [name, theirs] : other.values) values[name].merge(theirs);
   return {};
 }

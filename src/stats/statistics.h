@@ -55,6 +55,7 @@ struct Statistics {
   std::uint64_t key = 0;  // of the graph that they belong to
   std::uint64_t samples = 0;
   std::map<std::string, ValueStatistics> values;  // by name of the value
+  bool is_reproducible = false;                   // made by kernels that give the same bits on every CPU
 
   // Fails where they belong to another graph.
   Expected<void> merge(const Statistics& other);

@@ -110,7 +110,8 @@ std::vector<std::byte> write_stats(const Statistics& statistics) {
   for (const auto& [name, value] : statistics.values) values.push_back(write_value(builder, name, value));
   const auto rows = builder.CreateVector(values);
   stats_fb::FinishStatisticsBuffer(
-      builder, stats_fb::CreateStatistics(builder, kStatsVersion, statistics.key, statistics.samples, rows));
+      builder, stats_fb::CreateStatistics(builder, kStatsVersion, statistics.key, statistics.samples, rows,
+                                          statistics.is_reproducible));
   const auto* begin = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return {begin, begin + builder.GetSize()};
 }
@@ -125,7 +126,7 @@ Expected<Statistics> read_stats(const Blob& file) {
     return bad_input(fmt::format("statistics of version {}, this Isthmus reads version {}: calibrate again",
                                  root.version(), kStatsVersion));
   }
-  Statistics statistics{root.key(), root.samples(), {}};
+  Statistics statistics{root.key(), root.samples(), {}, root.reproducible()};
   for (const stats_fb::Value* row : *root.values()) {
     const std::string name = row->name()->str();
     auto value = TRY(within(read_value(*row), [&] { return "value %" + name; }));

@@ -1,11 +1,13 @@
 // Statistics: exact counts whatever the order, quantiles within a bin, merging, estimators that behave as named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "stats/histogram.h"
@@ -16,6 +18,9 @@
 
 namespace isthmus::stats_test {
 namespace {
+
+// By what share the ends of ranges may lie farther out for the sake of few bits.
+constexpr double kGrid = 0x1p-9;
 
 struct Shape {
   const char* name;
@@ -205,7 +210,7 @@ TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
   const Range average = estimate(statistics, Estimator::kMovingAverage);
   const Range entropy = estimate(statistics, Estimator::kEntropy);
   EXPECT_EQ(minmax.max, 40);
-  EXPECT_EQ(minmax.min, static_cast<double>(statistics.moments.min));
+  EXPECT_NEAR(minmax.min, static_cast<double>(statistics.moments.min), kGrid * std::abs(minmax.min));
   // All but one in ten thousand: half of the others on each side.
   EXPECT_LT(percentile.max, 3);
   EXPECT_GT(percentile.max, 1.2);
@@ -239,8 +244,8 @@ TEST(Estimators, RangesHoldZeroAndNothingThatWasNotSeen) {
       const Range range = estimate(statistics, estimator);
       EXPECT_LE(range.min, 0) << shape.name << " " << name_of(estimator);
       EXPECT_GE(range.max, 0) << shape.name << " " << name_of(estimator);
-      EXPECT_GE(range.min, std::min(0.0, static_cast<double>(statistics.moments.min)));
-      EXPECT_LE(range.max, std::max(0.0, static_cast<double>(statistics.moments.max)));
+      EXPECT_GE(range.min, std::min(0.0, static_cast<double>(statistics.moments.min)) * (1 + kGrid));
+      EXPECT_LE(range.max, std::max(0.0, static_cast<double>(statistics.moments.max)) * (1 + kGrid));
       EXPECT_EQ(estimator_from_name(name_of(estimator)), estimator);
     }
   }
@@ -253,8 +258,37 @@ TEST(Estimators, RangesHoldZeroAndNothingThatWasNotSeen) {
   }
 }
 
+TEST(Estimators, WhatTwoCpusMeasureGivesOneRange) {
+  for (const Shape& shape : shapes()) {
+    if (shape.name == std::string("tiny")) continue;
+    const std::vector<float> numbers = drawn(shape, 5000);
+    std::vector<float> noisy = numbers;
+    // The largest is a round number; noise is what kernels differ by.
+    const float scale = 100 / std::ranges::max(numbers);
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> noise(1 - 4e-7F, 1 + 4e-7F);
+    std::vector<float> exact = numbers;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      exact[i] = numbers[i] * scale;
+      noisy[i] = exact[i] * noise(random);
+    }
+    for (const Estimator estimator : {Estimator::kMinMax, Estimator::kMse, Estimator::kMovingAverage}) {
+      EXPECT_EQ(estimate(statistics_of(exact, 500), estimator), estimate(statistics_of(noisy, 500), estimator))
+          << shape.name << " " << name_of(estimator);
+    }
+  }
+}
+
+TEST(Estimators, MinMaxClipsNothing) {
+  const ValueStatistics statistics = statistics_of(drawn(shapes()[0], 5000), 500);
+  const Range range = estimate(statistics, Estimator::kMinMax);
+  const double slack = 1 - kGrid / 32;
+  EXPECT_LE(range.min, static_cast<double>(statistics.moments.min) * slack);
+  EXPECT_GE(range.max, static_cast<double>(statistics.moments.max) * slack);
+}
+
 Statistics example() {
-  Statistics statistics{42, 3, {}};
+  Statistics statistics{42, 3, {}, true};
   for (const Shape& shape : shapes()) {
     ValueStatistics value = statistics_of(drawn(shape, 999), 333);
     value.channels[1] = measure_channels(drawn(shape, 60), 5, 4, 3).channels;
@@ -297,6 +331,39 @@ TEST(Statistics, OfAnotherModelAreRefused) {
   const auto merged = a.merge(b);
   ASSERT_FALSE(merged);
   EXPECT_THAT(merged.error().text(), ::testing::HasSubstr("two models"));
+}
+
+// Sums are the same to the last bit, whatever vectors a machine has.
+TEST(Measure, IsTheSameByEveryKindOfVectors) {
+  struct AllTargets {
+    ~AllTargets() { choose(0); }
+    static void choose(std::int64_t targets) {
+      hwy::SetSupportedTargetsForTest(targets);
+      hwy::GetChosenTarget().DeInit();
+    }
+  };
+  const AllTargets restored;
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal(0.1F, 3);
+  for (const auto& [outer, channels, inner] :
+       {std::array<std::size_t, 3>{1000, 1, 1}, {1, 300, 1}, {7, 13, 1}, {300, 37, 1}, {2, 5, 9}, {1, 3, 5000}}) {
+    std::vector<float> numbers(outer * channels * inner);
+    std::ranges::generate(numbers, [&] { return normal(random); });
+    std::optional<Moments> moments;
+    std::optional<ChannelMeasure> by_channel;
+    AllTargets::choose(0);
+    const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+    for (const std::int64_t target : targets) {
+      AllTargets::choose(target);
+      const Moments found = measure(numbers);
+      const ChannelMeasure channels_found = measure_channels(numbers, outer, channels, inner);
+      if (!moments) moments = found;
+      if (!by_channel) by_channel = channels_found;
+      EXPECT_EQ(found, *moments) << hwy::TargetName(target);
+      EXPECT_EQ(channels_found.moments, by_channel->moments) << hwy::TargetName(target);
+      EXPECT_EQ(channels_found.channels, by_channel->channels) << hwy::TargetName(target);
+    }
+  }
 }
 
 }  // namespace
