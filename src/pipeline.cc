@@ -116,10 +116,22 @@ Partitioning with_all_measured(const Graph& graph, Partitioning on_xnnpack) {
   return on_xnnpack;
 }
 
+Partitioning nothing_delegated(const Graph& graph) {
+  Partitioning result;
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) result.schedule.emplace_back(NodeId{i});
+  return result;
+}
+
 }  // namespace
 
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
-                               const Progress& progress, Diagnostics& diagnostics) {
+                               const Progress& progress, Diagnostics& diagnostics, FloatKernels kernels) {
+  if (kernels == FloatKernels::kReference) {
+    Statistics statistics =
+        TRY(calibrate(prepared.graph, nothing_delegated(prepared.graph), samples, threads, progress, diagnostics));
+    statistics.is_reproducible = true;
+    return statistics;
+  }
   const Partitioning on_xnnpack = with_all_measured(prepared.graph, partition(prepared.graph, xnnpack::desc()));
   return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }

@@ -54,10 +54,16 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
 // The same to be compiled in float. What the archive has quantized is rounded as it is there.
 Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend);
 
-// The statistics of every value of the prepared graph. It runs on the local XNNPACK, whatever its target; what that
-// lacks runs on the reference kernels.
+// What a calibration computes floats with.
+enum class FloatKernels : std::uint8_t {
+  kXnnpack,    // the local library, whatever the target; what that lacks runs on the reference kernels
+  kReference,  // the reference kernels alone, which give the same bits on every CPU
+};
+
+// The statistics of every value of the prepared graph.
 Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const xnnpack::ThreadPool& threads,
-                               const Progress& progress, Diagnostics& diagnostics);
+                               const Progress& progress, Diagnostics& diagnostics,
+                               FloatKernels kernels = FloatKernels::kXnnpack);
 
 // A model in codes.
 struct QuantizedModel {

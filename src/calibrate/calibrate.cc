@@ -152,6 +152,7 @@ class Worker {
     for (const Segment& segment : places_.segments) {
       segments_.push_back(TRY(xnnpack::TappedSegment::build(graph_, segment)));
     }
+    find_last_readers();
     return {};
   }
 
@@ -164,7 +165,11 @@ class Worker {
       const Constant* constant = graph_.constant(id);
       return constant != nullptr ? Tensor::from(*constant->data) : *values[id.index];
     };
-    for (const auto& step : places_.schedule) {
+    for (std::size_t at = 0; at < places_.schedule.size(); ++at) {
+      if (at > 0) {
+        for (const ValueId id : unread_after_[at - 1]) values[id.index].reset();
+      }
+      const auto& step = places_.schedule[at];
       if (const auto* number = std::get_if<std::size_t>(&step)) {
         const Segment& segment = places_.segments[*number];
         std::vector<Tensor> arguments;
@@ -199,10 +204,26 @@ class Worker {
   Collector& collector() { return collector_; }
 
  private:
+  // What no later step reads; the inputs of the graph stay.
+  void find_last_readers() {
+    std::map<ValueId, std::size_t> last;
+    for (std::size_t at = 0; at < places_.schedule.size(); ++at) {
+      const auto* number = std::get_if<std::size_t>(&places_.schedule[at]);
+      const std::vector<ValueId>& read =
+          number != nullptr ? places_.segments[*number].inputs : graph_[std::get<NodeId>(places_.schedule[at])].inputs;
+      for (const ValueId id : read) last[id] = at;
+    }
+    unread_after_.resize(places_.schedule.size());
+    for (const auto& [id, at] : last) {
+      if (graph_[id].kind == ValueKind::kResult) unread_after_[at].push_back(id);
+    }
+  }
+
   const Graph& graph_;
   const Partitioning& places_;
   Collector collector_;
   std::vector<xnnpack::TappedSegment> segments_;
+  std::vector<std::vector<ValueId>> unread_after_;  // by step
 };
 
 // Hands out samples and takes what was measured, in the same order.
@@ -244,7 +265,7 @@ class Ledger {
   Expected<Statistics> result(const std::vector<std::unique_ptr<Worker>>& workers) {
     if (failure_) return tl::unexpected<Error>(std::move(*failure_));
     if (taken_back_ == 0) return bad_input("there are no samples: ranges cannot come from nothing");
-    Statistics statistics{fingerprint(graph_, kStatsVersion), taken_back_, {}};
+    Statistics statistics{fingerprint(graph_, kStatsVersion), taken_back_, {}, false};
     for (auto& [id, value] : values_) {
       for (const auto& worker : workers) {
         if (const Histogram* histogram = worker->collector().histogram(id)) value.histogram.merge(*histogram);

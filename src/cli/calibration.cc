@@ -29,14 +29,25 @@ class InterruptWatch {
   void (*former_)(int);
 };
 
-Expected<Statistics> read_known(const std::string& path, const Prepared& prepared) {
+Expected<Statistics> read_known(const std::string& path, const Prepared& prepared, bool is_reproducible) {
   Statistics statistics = TRY(within(read_stats(TRY(map_file(path))), path));
-  if (statistics.key == fingerprint(prepared.graph, kStatsVersion)) return statistics;
-  return bad_input(
-      fmt::format("{} was made from another model, for another target or by another version: calibrate again", path));
+  if (statistics.key != fingerprint(prepared.graph, kStatsVersion)) {
+    return bad_input(
+        fmt::format("{} was made from another model, for another target or by another version: calibrate again", path));
+  }
+  if (is_reproducible && !statistics.is_reproducible) {
+    return bad_input(fmt::format("{} was made without --reproducible: calibrate again with it", path));
+  }
+  return statistics;
 }
 
 }  // namespace
+
+void add_reproducible(CLI::App& command, DataOptions& options) {
+  command.add_flag("--reproducible", options.is_reproducible,
+                   "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "
+                   "everywhere; slower than XNNPACK's, whose last bits depend on the CPU");
+}
 
 Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,
                                               const Prepared& prepared, Diagnostics& diagnostics) {
@@ -53,7 +64,7 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
 Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
                                        const Prepared& prepared, const xnnpack::ThreadPool& threads,
                                        Diagnostics& diagnostics) {
-  if (options.data.ends_with(".stats")) return read_known(options.data, prepared);
+  if (options.data.ends_with(".stats")) return read_known(options.data, prepared, options.is_reproducible);
   const std::unique_ptr<Samples> samples = TRY(samples_of(options, file, model, prepared, diagnostics));
   const InterruptWatch watch;
   ProgressBar bar("calibrating");
@@ -61,7 +72,8 @@ Expected<Statistics> gather_statistics(const DataOptions& options, const std::st
     if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
     return !is_interrupted;
   };
-  auto result = calibrate(prepared, *samples, threads, progress, diagnostics);
+  const FloatKernels kernels = options.is_reproducible ? FloatKernels::kReference : FloatKernels::kXnnpack;
+  auto result = calibrate(prepared, *samples, threads, progress, diagnostics, kernels);
   bar.clear();
   return within(std::move(result), options.data.empty() ? file : options.data);
 }

@@ -1,6 +1,7 @@
 // Samples and statistics, for the commands that take data.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -19,7 +20,11 @@ namespace isthmus {
 struct DataOptions {
   std::string data;  // a file or a folder; empty: the examples of the model
   std::optional<std::size_t> most;
+  bool is_reproducible = false;
 };
+
+// --reproducible
+void add_reproducible(CLI::App& command, DataOptions& options);
 
 // The samples that the user gave, or the examples of the model with a warning.
 Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,

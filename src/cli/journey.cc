@@ -33,6 +33,7 @@ void add_data_options(CLI::App& command, JourneyOptions& options, const std::str
                      "files, or a .stats file of `isthmus calibrate`; without it, " +
                          without);
   command.add_option("--samples", options.samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_reproducible(command, options.samples);
   command.add_option("--threads", options.threads, "for calibration and trial runs; all cores by default")
       ->check(CLI::Range(1, 1024));
 }

@@ -358,6 +358,7 @@ std::string to_json(const CalibrateSummary& summary) {
                {"output", summary.output},
                {"samples", summary.statistics->samples},
                {"values", summary.statistics->values.size()},
+               {"reproducible", summary.statistics->is_reproducible},
                {"seconds", summary.seconds},
                {"warnings", warnings}});
 }
@@ -376,7 +377,10 @@ std::string to_json(const StatsSummary& summary) {
                       {"infinities", value.moments.infinities},
                       {"range", {range.min, range.max}}});
   }
-  return dump({{"kind", "stats"}, {"samples", summary.statistics->samples}, {"values", values}});
+  return dump({{"kind", "stats"},
+               {"samples", summary.statistics->samples},
+               {"reproducible", summary.statistics->is_reproducible},
+               {"values", values}});
 }
 
 }  // namespace isthmus

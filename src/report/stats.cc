@@ -18,8 +18,10 @@ std::string to_text(const CalibrateSummary& summary) {
 
 std::string to_text(const StatsSummary& summary) {
   const Statistics& statistics = *summary.statistics;
-  std::string out = fmt::format("statistics  {}\nkey         {:016x}\nsamples     {}\nvalues      {}\n\n", summary.file,
-                                statistics.key, statistics.samples, statistics.values.size());
+  std::string out =
+      fmt::format("statistics  {}\nkey         {:016x}\nsamples     {}\nvalues      {}\nmade        {}\n\n",
+                  summary.file, statistics.key, statistics.samples, statistics.values.size(),
+                  statistics.is_reproducible ? "reproducibly: the same on every CPU" : "by XNNPACK");
   out += fmt::format("{:<40} {:>11} {:>11} {:>11} {:>11}   {}\n", "value", "min", "max", "mean", "deviation",
                      "best range for 8 bits");
   for (const auto& [name, value] : statistics.values) {

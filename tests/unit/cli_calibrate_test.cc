@@ -45,6 +45,23 @@ TEST_F(Cli, MergeAddsSamplesAndRefusesAnotherModel) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "c.stats"));
 }
 
+TEST_F(Cli, ReproducibleStatisticsSaySo) {
+  const std::string plain = (folder_ / "plain.stats").string();
+  const std::string same = (folder_ / "same.stats").string();
+  const std::string both = (folder_ / "both.stats").string();
+  const std::string compile = "compile tests/models/emg_cascade.pt2 --target xnnpack -q --reproducible -o " +
+                              (folder_ / "model.pte").string() + " --calibrate ";
+  ASSERT_EQ(isthmus(kCommand + "-q -o " + plain).code, 0);
+  ASSERT_EQ(isthmus(kCommand + "-q --reproducible -o " + same).code, 0);
+  ASSERT_EQ(isthmus("merge " + plain + " " + same + " -o " + both).code, 0);
+  for (const auto& [file, is_reproducible] : {std::pair(plain, false), {same, true}, {both, false}}) {
+    EXPECT_EQ(Json::parse(isthmus("inspect " + file + " --json").out)["reproducible"], is_reproducible) << file;
+    const Finished compiled = isthmus(compile + file);
+    EXPECT_EQ(compiled.code, is_reproducible ? 0 : 1) << file;
+    EXPECT_EQ(compiled.err.find("--reproducible") != std::string::npos, !is_reproducible) << compiled.err;
+  }
+}
+
 TEST_F(Cli, BadDataAndBadStatisticsAreNamed) {
   const Finished missing = isthmus(kCommand + "--data nowhere.npz -o " + (folder_ / "a.stats").string());
   EXPECT_EQ(missing.code, 1);
