@@ -23,8 +23,9 @@ class HalfHistogram {
 
   // Makes room for magnitudes up to this one, which is finite and not negative.
   void cover(float magnitude);
-  // Counts a magnitude that has been covered.
-  void add(float magnitude) { ++counts_[static_cast<std::size_t>(magnitude * per_width_)]; }
+  // Where magnitudes that have been covered are counted: at the magnitude times `per_width`, rounded down.
+  std::uint64_t* counters() { return counts_.data(); }
+  float per_width() const { return per_width_; }  // one over the width of a bin
   void merge(const HalfHistogram& other);
 
   // As read from a file; counts must be empty or kBins of them.
@@ -37,7 +38,7 @@ class HalfHistogram {
 
   std::vector<std::uint64_t> counts_;
   int exponent_ = 0;
-  float per_width_ = 0;  // one over the width
+  float per_width_ = 0;
 };
 
 // Both signs. Zeros are counted apart: they are exact in any quantization.
