@@ -85,18 +85,25 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
   return is_finite && std::isfinite(squares);
 }
 
-// Rows of channels that lie innermost. Adds to the sums of each channel what float sums of a block of rows give.
-bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels, float* HWY_RESTRICT min,
-                  float* HWY_RESTRICT max, double* HWY_RESTRICT sum, double* HWY_RESTRICT squares) {
-  const Floats tag;
+// Where the statistics of channels are gathered.
+struct ChannelSums {
+  float* HWY_RESTRICT min;
+  float* HWY_RESTRICT max;
+  double* HWY_RESTRICT sum;
+  double* HWY_RESTRICT squares;
+};
+
+// Channels from `c` on, a strip as wide as the tag's vectors at a time, so that its extremes and sums stay in
+// registers. Gives the first channel that is left over.
+template <class Tag>
+std::size_t measure_strips(Tag tag, const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels,
+                           std::size_t c, const ChannelSums& to, bool& is_finite) {
   const std::size_t width = hn::Lanes(tag);
   const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
   auto all_finite = hn::Eq(infinity, infinity);
-  // A strip of channels at a time, so that its extremes and sums stay in registers.
-  std::size_t c = 0;
   for (; c + width <= channels; c += width) {
-    auto least = hn::LoadU(tag, min + c);
-    auto greatest = hn::LoadU(tag, max + c);
+    auto least = hn::LoadU(tag, to.min + c);
+    auto greatest = hn::LoadU(tag, to.max + c);
     for (std::size_t row = 0; row < rows;) {
       const std::size_t end = std::min(rows, row + kBlockRows);
       auto block_sum = hn::Zero(tag);
@@ -113,14 +120,26 @@ bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size
       hn::Store(block_sum, tag, of_block);
       hn::Store(block_squares, tag, of_block + kLanes);
       for (std::size_t lane = 0; lane < width; ++lane) {
-        sum[c + lane] += static_cast<double>(of_block[lane]);
-        squares[c + lane] += static_cast<double>(of_block[kLanes + lane]);
+        to.sum[c + lane] += static_cast<double>(of_block[lane]);
+        to.squares[c + lane] += static_cast<double>(of_block[kLanes + lane]);
       }
     }
-    hn::StoreU(least, tag, min + c);
-    hn::StoreU(greatest, tag, max + c);
+    hn::StoreU(least, tag, to.min + c);
+    hn::StoreU(greatest, tag, to.max + c);
   }
-  bool is_finite = hn::AllTrue(tag, all_finite);
+  is_finite = is_finite && hn::AllTrue(tag, all_finite);
+  return c;
+}
+
+// Rows of channels that lie innermost. Adds to the sums of each channel what float sums of a block of rows give. What
+// is too narrow for wide vectors goes by narrower ones: 24 channels are 16 and 8.
+bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels, float* HWY_RESTRICT min,
+                  float* HWY_RESTRICT max, double* HWY_RESTRICT sum, double* HWY_RESTRICT squares) {
+  const ChannelSums to{min, max, sum, squares};
+  bool is_finite = true;
+  std::size_t c = measure_strips(Floats(), numbers, rows, channels, 0, to, is_finite);
+  c = measure_strips(hn::CappedTag<float, 8>(), numbers, rows, channels, c, to, is_finite);
+  c = measure_strips(hn::CappedTag<float, 4>(), numbers, rows, channels, c, to, is_finite);
   for (; c < channels; ++c) {
     for (std::size_t row = 0; row < rows;) {
       const std::size_t end = std::min(rows, row + kBlockRows);
