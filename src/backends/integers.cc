@@ -28,6 +28,11 @@ const SharingRow* sharing_of(const IntegerRules& rules, Op op) {
   return by_flow;
 }
 
+const SumLimit* sum_limit_of(const IntegerRules& rules, Op op) {
+  const auto row = std::ranges::find(rules.sums, op, &SumLimit::op);
+  return row == rules.sums.end() ? nullptr : &*row;
+}
+
 bool must_share(const IntegerRules& rules, Op op) {
   const SharingRow* row = sharing_of(rules, op);
   return row != nullptr && row->sharing == Sharing::kMustEqual;

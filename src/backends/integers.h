@@ -44,6 +44,16 @@ struct RatioLimit {
   std::string_view because;  // "XNNPACK's add shifts by at most ..."
 };
 
+// How far sums of products of codes and their bias may go, whatever the codes of the input, and how far when they are
+// multiplied by the ratio of scales to become codes of the result. Beyond it the kernels of different CPUs wrap around
+// differently.
+struct SumLimit {
+  Op op;
+  double most_sum;
+  double most_scaled;
+  std::string_view because;
+};
+
 // Parameters that a device or the user refuses to negotiate, for one side of an op.
 enum class Side : std::uint8_t { kInput, kResult };
 struct PinRow {
@@ -77,6 +87,7 @@ struct IntegerRules {
   std::span<const DType> storage;  // of activations: the default first
   std::span<const SharingRow> sharing;
   std::span<const RatioLimit> ratios;
+  std::span<const SumLimit> sums;
   std::span<const PinRow> pins;
   bool has_rescale = false;  // so that a "must" may be met by a rescale on one edge
   // Why the node, still in float, has no form with codes of these types; nothing where it has one.
@@ -92,6 +103,9 @@ struct IntegerRules {
 
 // The row that counts for an op, null where it is free.
 const SharingRow* sharing_of(const IntegerRules& rules, Op op);
+
+// The row that counts for an op, null where its sums cannot be too large.
+const SumLimit* sum_limit_of(const IntegerRules& rules, Op op);
 
 // Whether its data inputs and its result have one set of parameters.
 bool must_share(const IntegerRules& rules, Op op);

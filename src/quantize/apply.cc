@@ -304,7 +304,7 @@ class Applier {
           without_data(weights)));
       if (node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
     } else {
-      const LayerOptions options = layer_options(node, true);
+      const LayerOptions options = layer_options(node, true, DType::kI8);
       const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
       const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis, 1, options);
       inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
@@ -340,7 +340,9 @@ class Applier {
       return {};
     }
     const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(bias)->data : nullptr;
-    const LayerOptions options = layer_options(node, settings_[id.index].per_channel && axis.has_value());
+    LayerOptions options =
+        layer_options(node, settings_[id.index].per_channel && axis.has_value(), out_.type(inputs[0]).dtype);
+    options.result_scale = plan_.groups[group_of(node.outputs[0])].quant.scale();
     const float input_scale = out_.type(inputs[0]).quant->scale();
     QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis.value_or(1), input_scale, options);
     const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
@@ -353,9 +355,10 @@ class Applier {
     return {};
   }
 
-  LayerOptions layer_options(const Node& node, bool per_channel) const {
+  LayerOptions layer_options(const Node& node, bool per_channel, DType input) const {
     const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
-    return {per_channel, config_.mse_weights, is_corrected ? means_of(node) : std::nullopt};
+    const SumLimit* sums = input == DType::kI8 ? sum_limit_of(backend_.integers, node.op) : nullptr;
+    return {per_channel, config_.mse_weights, is_corrected ? means_of(node) : std::nullopt, sums};
   }
 
   // By channel of the node's input, where calibration has seen them.

@@ -50,7 +50,8 @@ bool is_layer(const Graph& graph, const Node& node) {
          graph.constant(node.inputs[kBias]) != nullptr && graph.constant(node.inputs[kBias])->data;
 }
 
-TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const std::vector<double>& by) {
+// By no more than `most`.
+TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const std::vector<double>& by, double most) {
   Tensor result(bias.dtype(), bias.sizes());
   for (std::size_t c = 0; c < by.size(); ++c) {
     if (!quant) {
@@ -58,8 +59,9 @@ TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const st
       continue;
     }
     const auto scale = static_cast<double>(quant->scales[quant->scales.size() == 1 ? 0 : c]);
-    const double code = static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(by[c] / scale);
-    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    const double code =
+        static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(std::clamp(by[c], -most, most) / scale);
+    constexpr double kMost = 0x1p30;  // the sum that is added to it needs the rest
     result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(code, -kMost, kMost));
   }
   return result.view();
@@ -170,7 +172,11 @@ class Corrector {
         !std::ranges::all_of(by, [](double x) { return std::isfinite(x); })) {
       return false;
     }
-    graph().set_constant(bias, moved(old, graph().type(bias).quant, by));
+    // What the result's codes reach from end to end: a mean that is farther off is none that a bias can mend.
+    const auto& quant = graph().type(node.outputs[0]).quant;
+    const CodeRange codes = code_range(graph().type(node.outputs[0]).dtype);
+    const double most = quant ? static_cast<double>(quant->scale()) * (codes.max - codes.min) : 0;
+    graph().set_constant(bias, moved(old, graph().type(bias).quant, by, most));
     return true;
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ir/literals.h"
 #include "ops/table.h"
@@ -100,6 +101,7 @@ class Proof {
     TRY(result(node));
     TRY(shares(node));
     TRY(keeps_ratios(node));
+    TRY(keeps_sums(node));
     TRY(keeps_pins(node));
     for (const OwnDemand& row : kOwnDemands) {
       if (row.op == node.op) TRY((this->*row.check)(node));
@@ -300,6 +302,56 @@ class Proof {
         return products;
     }
     return {};
+  }
+
+  // From the codes themselves: the smallest and the largest sum that any codes of the input can make.
+  Expected<void> keeps_sums(const Node& node) const {
+    const SumLimit* limit = sum_limit_of(rules_, node.op);
+    const Constant* weights = graph_.constant(node.inputs[1]);
+    if (limit == nullptr || weights == nullptr || !weights->data) return {};
+    const Quant& from = quant(node.inputs[0]);
+    const CodeType& codes = *code_type(graph_.type(node.inputs[0]).dtype);
+    const auto least = static_cast<double>(codes.min - from.zero_point);
+    const auto most = static_cast<double>(codes.max - from.zero_point);
+    const TensorType& type = graph_.type(node.inputs[1]);
+    const std::size_t axis = static_cast<std::size_t>(weight_axis(node.op, node.attrs, type.shape).value_or(1));
+    const auto channels = static_cast<std::size_t>(weights->data->sizes[axis]);
+    std::size_t inner = 1;
+    for (std::size_t i = axis + 1; i < type.rank(); ++i) inner *= static_cast<std::size_t>(weights->data->sizes[i]);
+    std::vector<double> above(channels, 0);
+    std::vector<double> below(channels, 0);
+    const Blob bytes = contiguous_bytes(*weights->data);
+    for (std::size_t k = 0; k < bytes.size(); ++k) {
+      const auto code = static_cast<double>(static_cast<std::int8_t>(bytes.bytes()[k]));
+      (code > 0 ? above : below)[k / inner % channels] += code;
+    }
+    const std::vector<float> scaled = ratios(node, RatioOf::kProduct);
+    const std::vector<double> biases = bias_codes(node, channels);
+    for (std::size_t c = 0; c < biases.size(); ++c) {
+      const double up = above[c % channels];
+      const double down = below[c % channels];
+      const double sum =
+          std::max(std::abs(biases[c] + up * most + down * least), std::abs(biases[c] + up * least + down * most));
+      const double ratio = static_cast<double>(scaled[std::min(c, scaled.size() - 1)]);
+      if (sum <= limit->most_sum && sum * ratio <= limit->most_scaled) continue;
+      return broken(node, limit->because,
+                    fmt::format("channel {} has sums up to {}, times {}, with a bias of {}; {}", c, sum, ratio,
+                                biases[c], both(node.inputs[1], node.outputs[0])));
+    }
+    return {};
+  }
+  std::vector<double> bias_codes(const Node& node, std::size_t channels) const {
+    std::vector<double> result(channels, 0);
+    const Constant* bias = node.inputs.size() > 2 ? graph_.constant(node.inputs[2]) : nullptr;
+    if (bias == nullptr || !bias->data) return result;
+    const Blob bytes = contiguous_bytes(*bias->data);
+    result.resize(bytes.size() / sizeof(std::int32_t));
+    for (std::size_t c = 0; c < result.size(); ++c) {
+      std::int32_t code = 0;
+      std::memcpy(&code, bytes.bytes().data() + c * sizeof(code), sizeof(code));
+      result[c] = code;
+    }
+    return result;
   }
 
   Expected<void> keeps_pins(const Node& node) const {

@@ -13,6 +13,7 @@
 #include "exec/tensor.h"
 #include "ops/table.h"
 #include "quantize/structure.h"
+#include "quantize/weights.h"
 
 namespace isthmus {
 namespace {
@@ -46,11 +47,30 @@ double weight_scale(const Graph& graph, const Node& node) {
   return largest / 63.5;
 }
 
+// How far the products of one sum can go, of an input whose scale is 1; 0 without weights. Weights are rounded by half
+// a step at most, and a step is at most this part of the largest of them.
+double reach_of(const Graph& graph, const Node& node) {
+  const Constant* weights = node.inputs.size() > 1 ? graph.constant(node.inputs[1]) : nullptr;
+  if (weights == nullptr || !weights->data) return 0;
+  const Shape& shape = graph.type(node.inputs[1]).shape;
+  const Magnitudes magnitudes = magnitudes_of(*weights->data, weight_axis(node.op, node.attrs, shape).value_or(1));
+  const double largest = magnitudes.sums.empty() ? 0 : std::ranges::max(magnitudes.sums);
+  return kMostInput * (largest + magnitudes.count * weight_scale(graph, node) / 2);
+}
+
 class Sweep {
  public:
   Sweep(const Graph& graph, QuantPlan& plan, const std::vector<double>& weight_scales,
         const std::vector<std::uint64_t>& structure)
       : graph_(graph), plan_(plan), weight_scales_(weight_scales), structure_(structure) {}
+
+  // A quarter of what the device has: a bias that the result can show goes as far as the products, and the rest is for
+  // what the bias is corrected by.
+  void visit(NodeId id, const SumLimit& limit, double reach) {
+    Scale result{&plan_.groups[*plan_.group_of[graph_[id].outputs[0].index]], nullptr, 0, {}};
+    const double least = scale_of({id, 0}).value() * reach / (limit.most_scaled / 4);
+    if (result.value() < least) raise(result, least * kHair);
+  }
 
   // Whether there was anything to raise.
   bool raise_all() {
@@ -159,11 +179,18 @@ Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, Quant
       if (limit->of == RatioOf::kProduct) weight_scales[n] = weight_scale(graph, graph.nodes()[n]);
     }
   }
-  if (demands.empty()) return {};
+  std::vector<std::tuple<NodeId, const SumLimit*, double>> sums;
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const SumLimit* limit = plan.precision[n] == Precision::kCodes ? sum_limit_of(backend.integers, node.op) : nullptr;
+    if (limit != nullptr) sums.emplace_back(NodeId{n}, limit, reach_of(graph, node));
+  }
+  if (demands.empty() && sums.empty()) return {};
   const std::vector<std::uint64_t> structure = structure_of(graph);
   for (int i = 0; i < kMostSweeps; ++i) {
     Sweep sweep(graph, plan, weight_scales, structure);
     for (const auto& [node, limit] : demands) sweep.visit(node, *limit);
+    for (const auto& [node, limit, reach] : sums) sweep.visit(node, *limit, reach);
     if (!sweep.raise_all()) return {};
   }
   return bad_input("the scales of this model found no ratios that the device has");

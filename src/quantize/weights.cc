@@ -18,6 +18,7 @@ constexpr double kMostCode = 127;
 constexpr int kMostSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
 constexpr double kMostBias = 0x1p30;
+constexpr double kMostProducts = 0x1p29;
 
 // Weights as [outer, channels, inner].
 struct Channels {
@@ -48,6 +49,15 @@ double largest(const Channels& layout, std::span<const float> numbers, std::size
     for (const float number : run) most = std::max(most, std::abs(static_cast<double>(number)));
   });
   return most;
+}
+
+template <class Number>
+double sum_of(const Channels& layout, std::span<const Number> numbers, std::size_t channel) {
+  double sum = 0;
+  layout.each_run(numbers, channel, [&](std::span<const Number> run) {
+    for (const Number number : run) sum += std::abs(static_cast<double>(number));
+  });
+  return sum;
 }
 
 // Of rounding and clipping. Eight sums side by side, which compilers turn into vectors.
@@ -126,6 +136,14 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.channels; ++c) {
     double scale = options.per_channel && scales[c] > 0 ? scales[c] : usual;
+    if (options.sums != nullptr) {
+      // Half of an int32's half is for products; rounding adds half a step to each at most.
+      const std::size_t first = options.per_channel ? c : 0;
+      const std::size_t last = options.per_channel ? c + 1 : layout.channels;
+      const double rounded = 0.5 * static_cast<double>(layout.outer * layout.inner);
+      const double steps = std::max(kMostProducts / kMostInput - rounded, 1.0);
+      for (std::size_t k = first; k < last; ++k) scale = std::max(scale, sum_of(layout, numbers, k) / steps);
+    }
     if (!bias.empty()) {
       const std::size_t first = options.per_channel ? c : 0;
       const std::size_t last = options.per_channel ? c + 1 : bias.size();
@@ -165,6 +183,16 @@ double gained(const Node& node, const Channels& layout, std::span<const float> n
 
 }  // namespace
 
+Magnitudes magnitudes_of(const TensorView& weights, std::int32_t axis) {
+  const Tensor data = Tensor::from(weights);
+  const Channels layout(weights.sizes, axis);
+  Magnitudes result{std::vector<double>(layout.channels), static_cast<double>(layout.outer * layout.inner)};
+  dispatch(data.dtype(), [&]<class Number>(Number) {
+    for (std::size_t c = 0; c < layout.channels; ++c) result.sums[c] = sum_of(layout, data.data<Number>(), c);
+  });
+  return result;
+}
+
 QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, std::int32_t axis,
                               float input_scale, const LayerOptions& options) {
   const Tensor data = Tensor::from(weights);
@@ -197,7 +225,14 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     const float offset_scale = bias_scale(input_scale, scale_of(c));
     if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
     const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
-    const auto stored = static_cast<std::int32_t>(std::clamp(code, -2.0 * kMostBias + 1, 2.0 * kMostBias - 1));
+    double most = 2 * kMostBias - 1;
+    if (options.sums != nullptr && options.result_scale > 0) {
+      // With a bias beyond this, every sum saturates as it does with this one.
+      const double shown = 512 * static_cast<double>(options.result_scale) / static_cast<double>(offset_scale);
+      const double products = kMostInput * sum_of(layout, std::span<const std::int8_t>(codes), c);
+      most = std::min(std::ceil(products + shown), kMostBias);
+    }
+    const auto stored = static_cast<std::int32_t>(std::clamp(code, -most, most));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
   }
   const bool has_list = scales.size() > 1 || (options.per_channel && layout.channels == 1);

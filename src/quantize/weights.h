@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/integers.h"
 #include "base/tensor.h"
 #include "ir/graph.h"
 #include "quantize/config.h"
@@ -12,11 +13,17 @@
 
 namespace isthmus {
 
+// The largest difference between a code of 8 bits and a zero point.
+constexpr double kMostInput = 255;
+
 struct LayerOptions {
   bool per_channel = true;
   bool least_squares = true;  // scales that lose the least, else those that clip nothing
   // The mean of each channel of the input, where the bias is to make up for what rounding the weights does to it.
   std::optional<std::vector<double>> input_means;
+  // Of the device, for input codes of 8 bits; null where it has none.
+  const SumLimit* sums = nullptr;
+  float result_scale = 0;  // 0: the result is in float
 };
 
 struct QuantizedLayer {
@@ -26,6 +33,13 @@ struct QuantizedLayer {
   Quant bias_quant;
   TensorView float_bias;  // the same before it became codes
 };
+
+// The sum of the magnitudes of each output channel's weights, of floats or codes, and the number of these.
+struct Magnitudes {
+  std::vector<double> sums;
+  double count = 0;
+};
+Magnitudes magnitudes_of(const TensorView& weights, std::int32_t axis);
 
 // `axis` is that of the output channels in the weights. The bias may be null: then it is zero but for what it makes up
 // for. Codes are -127 .. 127.

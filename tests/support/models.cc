@@ -7,11 +7,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "backends/integers.h"
 #include "canonicalize/canonicalize.h"
 #include "exec/half.h"
 #include "exec/interpreter.h"
+#include "exec/kernel.h"
 #include "formats/npy.h"
 #include "formats/pt2.h"
+#include "ops/table.h"
 
 namespace isthmus::test {
 
@@ -80,6 +83,33 @@ Difference difference(const Tensor& found, const Tensor& expected) {
   }
   result.range = high > low ? high - low : 0;
   return result;
+}
+
+std::optional<Tensor> rounding_of(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
+  const bool has_weights =
+      inputs.size() > 1 && def(node.op).channels != ChannelAxis::kNone && def(node.op).roles[1] == Role::kWeight;
+  if (!has_weights && node.op != Op::kMatmul) return std::nullopt;
+  std::vector<Tensor> magnitudes;
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::kF32) return std::nullopt;
+    Tensor& magnitude = magnitudes.emplace_back(DType::kF32, input.sizes());
+    std::ranges::transform(input.data<float>(), magnitude.mutable_data<float>().begin(),
+                           [](float number) { return std::abs(number); });
+  }
+  const Tensor& first = inputs[0];
+  const Tensor& second = inputs[1];
+  // With the bias. A transposed convolution adds at most all of a weight's inputs.
+  const std::int32_t axis = weight_axis(node.op, node.attrs, graph.type(node.inputs[1]).shape).value_or(1);
+  const std::int64_t products =
+      node.op == Op::kMatmul ? first.size(first.rank() - 1) : second.count() / second.size(axis);
+  const double rounding = static_cast<double>(products + 1) * 0x1p-24;
+  const TensorType& type = graph.type(node.outputs[0]);
+  std::vector<std::int64_t> sizes;
+  for (const Dim& dim : type.shape) sizes.push_back(dim.value());
+  auto result = run_kernel(node.op, {magnitudes, node.attrs, DType::kF32, sizes});
+  if (!result) return std::nullopt;
+  for (float& number : result->mutable_data<float>()) number *= static_cast<float>(2 * rounding / (1 - rounding));
+  return *result;
 }
 
 double largest_of(const Tensor& tensor) {

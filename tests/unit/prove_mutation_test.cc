@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -332,6 +333,30 @@ class Mutator {
     });
   }
 
+  // A bias so large, or a result so fine, that a sum leaves what the device has for it.
+  void sums() {
+    each_node([&](NodeId, const Node& node) {
+      const SumLimit* limit = sum_limit_of(find_backend("xnnpack")->integers, node.op);
+      if (limit == nullptr || node.inputs.size() < 3) return;
+      const ValueId bias = node.inputs[2];
+      const float ratio =
+          std::ranges::max(graph().type(bias).quant->scales) / graph().type(node.outputs[0]).quant->scale();
+      const double most = std::min(limit->most_sum, limit->most_scaled / static_cast<double>(ratio));
+      const TensorView& old = *graph().constant(bias)->data;
+      const std::span<const std::byte> bytes = old.storage.bytes();
+      for (std::size_t at = 0; at + sizeof(std::int32_t) <= bytes.size(); at += sizeof(std::int32_t)) {
+        for (const double sign : {-1.0, 1.0}) {
+          const auto code = static_cast<std::int32_t>(sign * std::min(most, 0x1p31 - 1));
+          std::vector<std::byte> changed(bytes.begin(), bytes.end());
+          std::memcpy(changed.data() + at, &code, sizeof(code));
+          TensorView view = old;
+          view.storage = Blob::owning(std::move(changed));
+          refuse("a bias of " + std::to_string(code), {.data = {{bias.index, view}}}, {name(graph(), node)});
+        }
+      }
+    });
+  }
+
   void border() {
     for (const BorderType wrong : {BorderType::kFloat, BorderType::kInt8, BorderType::kUint8}) {
       if (wrong == case_.border) continue;
@@ -355,6 +380,7 @@ class Mutator {
     attributes();
     ratios();
     data();
+    sums();
     border();
   }
 

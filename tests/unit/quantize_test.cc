@@ -130,6 +130,43 @@ TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
   EXPECT_NEAR(static_cast<double>(layer.bias_quant.scale()) * codes.data<std::int32_t>()[0], 1e6, 1);
 }
 
+// Whatever the bias and however fine the result: `planned` proves that no sum leaves what the device has for it.
+TEST(Weights, SumsStayWithinWhatTheDeviceHas) {
+  const std::vector<Tensor> inputs{floats({1, 2}, {1, -2})};
+  for (const char* const bias : {"1e9", "-1e9", "1e3", "-3e38", "0.1"}) {
+    for (const char* const range : {"[-1e-12, 1e-12]", "[-1e-6, 0.0]", "[-1.0, 3.0]", "[0.0, 1e9]"}) {
+      SCOPED_TRACE(std::string(bias) + " " + range);
+      const Planned made = planned(
+          "graph\n  input %x : f32[1,2]\n  const %w : f32[2,2] = [1.0,0.5,-0.25,100.0]\n"
+          "  const %b : f32[2] = [" +
+              std::string(bias) +
+              ",0.0]\n"
+              "  %y = linear(%x, %w, %b) : f32[1,2]\n  return %y\n",
+          inputs, with_rules("[[rule]]\nnode = \"y\"\nrange = " + std::string(range) + "\n"));
+      EXPECT_EQ(made.precision("y"), Precision::kCodes);
+    }
+  }
+}
+
+// What a sum with the whole bias saturates to, it saturates to with a bounded one.
+TEST(Weights, ABiasIsNoLargerThanTheResultCanShow) {
+  const Tensor weights = floats({2, 2}, {1, -0.5F, 0.25F, 1});
+  const Tensor bias = floats({2}, {-1e6F, 3});
+  const TensorView offsets = bias.view();
+  const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
+  LayerOptions options{true, false, std::nullopt};
+  options.sums = sum_limit_of(xnnpack().integers, Op::kLinear);
+  options.result_scale = 0.1F;
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0, 0.05F, options);
+  const Tensor codes = Tensor::from(layer.bias);
+  const auto shown = [&](std::size_t c) {
+    return static_cast<double>(layer.bias_quant.scales[c]) * codes.data<std::int32_t>()[c];
+  };
+  EXPECT_LT(shown(0), -(0.05 * 255 * 1.5 + 256 * 0.1)) << "every sum is below the least code";
+  EXPECT_GT(shown(0), -1e3);
+  EXPECT_NEAR(shown(1), 3, 1e-3);
+}
+
 constexpr std::string_view kTwoConvs = R"(graph
   input %x : f32[1,2,2,2]
   const %a : f32[2,2,1,1] = [1.0,0.0,0.0,0.02]

@@ -97,6 +97,7 @@ BackendDesc desc_of(std::string_view name, std::string_view what) {
               .storage = kStorage,
               .sharing = kSharing,
               .ratios = kRatios,
+              .sums = {},
               .pins = {},
               .has_rescale = true,
               .refusal = [](const Graph& graph, const Node& node,

@@ -29,6 +29,15 @@ constexpr RatioLimit kRatios[] = {
     {Op::kLinear, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
 };
 
+// Sums are int32. The kernels for VNNI convert the scaled sum to int32 before they add the zero point, which wraps
+// around near the ends; those for other CPUs saturate. One bit is for that addition and for rounding in f32.
+constexpr std::string_view kSumsBecause = "its sums, and what they are scaled to, stay within 32 bits";
+constexpr SumLimit kSums[] = {
+    {Op::kConv2d, 0x1p31 - 1, 0x1p30, kSumsBecause},
+    {Op::kConvTranspose2d, 0x1p31 - 1, 0x1p30, kSumsBecause},
+    {Op::kLinear, 0x1p31 - 1, 0x1p30, kSumsBecause},
+};
+
 }  // namespace
 
 const BackendDesc& desc() {
@@ -44,6 +53,7 @@ const BackendDesc& desc() {
               .storage = kStorage,
               .sharing = kSharing,
               .ratios = kRatios,
+              .sums = kSums,
               .pins = {},
               .has_rescale = true,
               .refusal = refusal_in_codes,
