@@ -65,6 +65,15 @@ Expected<void> bench(const BenchOptions& options) {
   const BenchSummary summary =
       TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
   bar.clear();
+  // With less, the median is still that of undisturbed runs.
+  constexpr double kMostWaited = 0.05;
+  if (summary.measured.waited > kMostWaited && !options.wants_json) {
+    Diagnostics diagnostics;
+    diagnostics.warn("busy-machine", "",
+                     fmt::format("other programs had the CPU for {:.0f} % of the time: it is too busy to measure on",
+                                 100 * summary.measured.waited));
+    print_diagnostics(diagnostics);
+  }
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }

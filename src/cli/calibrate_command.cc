@@ -72,7 +72,9 @@ Command add_calibrate(CLI::App& app) {
   command->add_option("-o,--output", options->output, "the file of statistics (.stats)")->required();
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
   add_reproducible(*command, options->samples);
-  command->add_option("--threads", options->threads, "samples at the same time; all cores by default")
+  command
+      ->add_option("--threads", options->threads,
+                   "samples at the same time; as many as there are CPUs for this process by default")
       ->check(CLI::Range(1, 1024));
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->add_flag("-q,--quiet", options->is_quiet, "say nothing but errors");

@@ -78,16 +78,15 @@ Expected<ExitCode> check(const CompileOptions& options) {
 
 // How far the finished file is from the model in float, on a few of the samples.
 Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
-                       pthreadpool* threads, CompileSummary::File& file) {
+                       CompileSummary::File& file) {
   constexpr std::size_t kMostCompared = 8;
   auto few = few_samples(options.journey, journey, kMostCompared);
   // Parameters of the archive need no data; without any there is nothing to compare with either.
   if (!few && !journey.statistics) return {};
   const auto samples = given_samples(TRY(std::move(few)));
-  const Runner reference = TRY(float_runner(*journey.prepared, journey.opened.model, threads));
-  const Runner program =
-      TRY(program_runner(Blob(compiled.runnable(), nullptr), threads, &journey.quantized->quantized.graph));
-  const Evaluation evaluation = TRY(evaluate(reference, program, *samples, {}));
+  const RunnerMaker reference = TRY(float_runners(*journey.prepared, journey.opened.model));
+  const RunnerMaker program = program_runners(Blob(compiled.runnable(), nullptr), &journey.quantized->quantized.graph);
+  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, options.journey.threads));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
   }
@@ -165,14 +164,13 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
   TRY(travel(options.journey, true, journey));
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
-    const xnnpack::ThreadPool threads(options.journey.threads);
     const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));
     const Compiled compiled =
-        TRY(within(compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples,
-                           threads.get(), vela ? &*vela : nullptr, orders),
+        TRY(within(compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples, nullptr,
+                           vela ? &*vela : nullptr, orders),
                    options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
-    if (journey.quantized) TRY(compare(options, journey, compiled, threads.get(), *summary.file));
+    if (journey.quantized) TRY(compare(options, journey, compiled, *summary.file));
     if (journey.quantized && options.wants_errors) {
       add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
     }

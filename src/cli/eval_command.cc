@@ -44,7 +44,9 @@ Expected<std::vector<std::int64_t>> labels_of(const std::string& path) {
 
 Expected<void> evaluate_file(const EvalOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
-  LoadedProgram program = TRY(load_program(file, options.program));
+  ProgramOptions on_one_thread = options.program;
+  on_one_thread.threads = 1;
+  const LoadedProgram program = TRY(load_program(file, on_one_thread));
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(options.reference.file, diagnostics));
   PrepareOptions wanted = TRY(prepare_options(options.reference));
@@ -56,14 +58,17 @@ Expected<void> evaluate_file(const EvalOptions& options) {
   const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
   const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data));
   const auto samples = TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics));
-  const Runner reference = TRY(float_runner(prepared, opened.model, program.pool.get()));
-  const Runner runner = [&](std::span<const Tensor> inputs) { return program.method.run(inputs); };
+  const RunnerMaker reference = TRY(float_runners(prepared, opened.model));
+  const RunnerMaker runner = [&]() -> Expected<Runner> {
+    const auto own = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
+    return Runner([own](std::span<const Tensor> inputs) { return own->method.run(inputs); });
+  };
   ProgressBar bar("evaluating");
   const auto progress = [&](std::size_t done) {
     if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
     return true;
   };
-  auto result = evaluate(reference, runner, *samples, labels, progress);
+  auto result = evaluate_side_by_side(reference, runner, *samples, labels, options.program.threads, progress);
   bar.clear();
   const EvalSummary summary{options.file, TRY(within(std::move(result), options.file))};
   if (!options.wants_json) print_diagnostics(diagnostics);
@@ -78,6 +83,7 @@ Command add_eval(CLI::App& app) {
       app.add_subcommand("eval", "Accuracy of a program, its agreement with the model in float, and its noise.");
   const auto options = std::make_shared<EvalOptions>();
   options->reference.target = "xnnpack";
+  options->program.threads = default_threads();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
   command->add_option("--reference", options->reference.file, "the model that it was made of (.pt2)")->required();
   command->add_option(

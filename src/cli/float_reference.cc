@@ -68,28 +68,29 @@ Runner with_border(Runner inner, const Graph& graph) {
 
 }  // namespace
 
-Expected<Runner> program_runner(const Blob& program, pthreadpool* threads, const Graph* graph) {
-  run::LoadOptions options;
-  options.threads = threads;
-  const auto method = std::make_shared<run::Method>(TRY(run::Method::load(program, "forward", options)));
-  Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
-  return graph == nullptr ? runner : with_border(std::move(runner), *graph);
+RunnerMaker program_runners(const Blob& program, const Graph* graph) {
+  return [program, graph]() -> Expected<Runner> {
+    const auto method = std::make_shared<run::Method>(TRY(run::Method::load(program)));
+    Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
+    return graph == nullptr ? runner : with_border(std::move(runner), *graph);
+  };
 }
 
-Expected<Runner> float_runner(const Prepared& prepared, const Model& model, pthreadpool* threads) {
+Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model) {
   Prepared in_float{prepared.graph, partition(prepared.graph, xnnpack::desc()), {}, {}};
   TRY(keep_in_float(in_float, xnnpack::desc()));
   const Partitioning& places = in_float.partitioning;
   const bool is_whole = places.segments.size() == 1 && places.schedule.size() == 1;
   if (is_whole) {
-    if (auto compiled = compile(in_float, xnnpack::desc(), model.examples, threads)) {
+    if (auto compiled = compile(in_float, xnnpack::desc(), model.examples, nullptr)) {
       const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(compiled->bytes));
-      const Runner runner = TRY(program_runner(Blob(*bytes, bytes), threads));
-      return runner;
+      return program_runners(Blob(*bytes, bytes));
     }
   }
   const auto graph = std::make_shared<Graph>(prepared.graph);
-  return Runner([graph](std::span<const Tensor> inputs) { return interpret(*graph, inputs); });
+  return RunnerMaker([graph]() -> Expected<Runner> {
+    return Runner([graph](std::span<const Tensor> inputs) { return interpret(*graph, inputs); });
+  });
 }
 
 }  // namespace isthmus

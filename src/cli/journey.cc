@@ -34,7 +34,9 @@ void add_data_options(CLI::App& command, JourneyOptions& options, const std::str
                          without);
   command.add_option("--samples", options.samples.most, "at most so many samples")->check(CLI::PositiveNumber);
   add_reproducible(command, options.samples);
-  command.add_option("--threads", options.threads, "for calibration and trial runs; all cores by default")
+  command
+      .add_option("--threads", options.threads,
+                  "samples at the same time; as many as there are CPUs for this process by default")
       ->check(CLI::Range(1, 1024));
 }
 

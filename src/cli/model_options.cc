@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <thread>
+
+#include "base/cpus.h"
 
 namespace isthmus {
 namespace {
@@ -51,6 +52,6 @@ Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
   return result;
 }
 
-std::size_t default_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+std::size_t default_threads() { return available_cpus(); }
 
 }  // namespace isthmus

@@ -16,7 +16,7 @@ namespace isthmus {
 
 struct ProgramOptions {
   std::string method = "forward";
-  std::size_t threads = 0;  // 0: as many as there are cores
+  std::size_t threads = 1;
 };
 void add_program_options(CLI::App& command, ProgramOptions& options);
 

@@ -307,8 +307,8 @@ class Proof {
   // From the codes themselves: the smallest and the largest sum that any codes of the input can make.
   Expected<void> keeps_sums(const Node& node) const {
     const SumLimit* limit = sum_limit_of(rules_, node.op);
-    const Constant* weights = graph_.constant(node.inputs[1]);
-    if (limit == nullptr || weights == nullptr || !weights->data) return {};
+    const Constant* weights = limit == nullptr ? nullptr : graph_.constant(node.inputs[1]);
+    if (weights == nullptr || !weights->data) return {};
     const Quant& from = quant(node.inputs[0]);
     const CodeType& codes = *code_type(graph_.type(node.inputs[0]).dtype);
     const auto least = static_cast<double>(codes.min - from.zero_point);

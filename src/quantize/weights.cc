@@ -115,6 +115,21 @@ std::optional<double> own_grid(const Channels& layout, std::span<const float> nu
   return weight_grid(all);
 }
 
+// No farther than the result can show beside the products: the rest would cost weights their steps.
+void bound_offsets(const Channels& layout, std::span<const float> numbers, float input_scale,
+                   const LayerOptions& options, std::span<float> offsets) {
+  if (options.sums == nullptr || options.result_scale == 0) return;
+  for (std::size_t c = 0; c < offsets.size(); ++c) {
+    const std::size_t channel = c % layout.channels;
+    const double rounded =
+        largest(layout, numbers, channel) / kMostCode * static_cast<double>(layout.outer * layout.inner);
+    const double products =
+        kMostInput * static_cast<double>(input_scale) * (sum_of(layout, numbers, channel) + rounded);
+    const double most = products + 512 * static_cast<double>(options.result_scale);
+    offsets[c] = static_cast<float>(std::clamp(static_cast<double>(offsets[c]), -most, most));
+  }
+}
+
 std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
                              float input_scale, const LayerOptions& options) {
   std::vector<double> scales(layout.channels);
@@ -198,8 +213,12 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   const Tensor data = Tensor::from(weights);
   const std::span<const float> numbers = data.data<float>();
   const Channels layout(weights.sizes, axis);
-  const Tensor bias_data = bias == nullptr ? Tensor() : Tensor::from(*bias);
-  const std::span<const float> offsets = bias == nullptr ? std::span<const float>() : bias_data.data<float>();
+  std::vector<float> offsets;
+  if (bias != nullptr) {
+    const Tensor bias_data = Tensor::from(*bias);
+    offsets.assign(bias_data.data<float>().begin(), bias_data.data<float>().end());
+  }
+  bound_offsets(layout, numbers, input_scale, options, offsets);
   const std::vector<float> scales = scales_of(layout, numbers, offsets, input_scale, options);
   const auto scale_of = [&](std::size_t c) { return scales[scales.size() == 1 ? 0 : c]; };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/cpus.h"
 
 namespace isthmus::run {
 namespace {
@@ -59,12 +60,14 @@ Expected<Measurement> measure_calls(const std::function<Expected<void>()>& call,
 
   after_warm_up();
   std::vector<double> times;
+  const auto waited = seconds_without_cpu();
   const Clock clock;
   do {
     times.push_back(TRY(timed_run()));
     if (options.after) options.after(std::min(clock.seconds() / options.seconds, 1.0));
   } while (clock.seconds() < options.seconds && times.size() < kMostRuns);
 
+  if (waited) result.waited = (seconds_without_cpu().value_or(*waited) - *waited) / clock.seconds();
   std::ranges::sort(times);
   result.runs = times.size();
   result.min_seconds = times.front();

@@ -23,7 +23,8 @@ struct Measurement {
   double min_seconds = 0;    // of the others, without those that warm up
   double p50_seconds = 0;
   double p90_seconds = 0;
-  Statistics each;  // of one run: calls, and the mean of the seconds
+  double waited = 0;  // the share of these runs' time in which others had the CPU; 0 where the system does not say
+  Statistics each;    // of one run: calls, and the mean of the seconds
 };
 
 // The same call again and again; what is counted of methods stays 0.

@@ -1,11 +1,14 @@
-// run, inspect and bench of program files, as a user meets them.
+// run, inspect, bench and eval of program files, as a user meets them, and the CPUs that they use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/cpus.h"
 #include "support/json_command_line.h"
 #include "support/models.h"
 
@@ -147,6 +150,79 @@ TEST_F(CliProgram, BenchMeasures) {
   EXPECT_EQ(done["threads"], 2);
   for (const char* key : {"load_ms", "first_run_ms", "delegate_ms", "host_ms"}) EXPECT_TRUE(done.contains(key)) << key;
   EXPECT_EQ(isthmus("bench " + kTokens + kTokensInput + " --seconds 0.01").code, 0);
+  const auto plain = json("bench " + kTokens + " --seconds 0.01");
+  EXPECT_EQ(plain["threads"], 1) << "unless more are asked for";
+  EXPECT_GE(plain["waited"], 0);
+}
+
+// Results are added in the order of the samples, whoever computed them.
+TEST_F(CliProgram, EvalGivesTheSameOnAnyNumberOfThreads) {
+  const std::string models = "tests/models/fmnist/";
+  const std::string program = (folder_ / "cnn.pte").string();
+  const Finished compiled = isthmus("compile " + models + "cnn.pt2 --target xnnpack --calibrate " + models +
+                                    "calib_32.npz --samples 4 -q -o " + program);
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  std::set<std::string> texts;
+  for (const std::string threads : {"1", "2", "3", "8"}) {
+    const Finished done = isthmus("eval " + program + " --reference " + models + "cnn.pt2 --data " + models +
+                                  "test_500.npz --samples 21 --json --threads " + threads);
+    EXPECT_EQ(done.code, 0) << done.err;
+    texts.insert(done.out);
+  }
+  EXPECT_EQ(texts.size(), 1u);
+}
+
+// A folder as the root of a file system, with these files.
+class Cpus : public CliProgram {
+ protected:
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / path).parent_path());
+    std::ofstream(folder_ / path) << text;
+  }
+};
+
+TEST_F(Cpus, OfControlGroupsOfVersionTwo) {
+  EXPECT_EQ(cgroup_cpus(folder_), std::nullopt);
+  write("proc/self/cgroup", "0::/a.slice/b.service\n");
+  EXPECT_EQ(cgroup_cpus(folder_), std::nullopt);
+  write("sys/fs/cgroup/a.slice/b.service/cpu.max", "max 100000\n");
+  EXPECT_EQ(cgroup_cpus(folder_), std::nullopt);
+  write("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n");
+  EXPECT_EQ(cgroup_cpus(folder_), 1.5) << "of the group that it is in";
+  write("sys/fs/cgroup/a.slice/b.service/cpu.max", "50000 100000\n");
+  EXPECT_EQ(cgroup_cpus(folder_), 0.5) << "the least counts";
+  write("sys/fs/cgroup/a.slice/b.service/cpu.max", "garbage\n");
+  EXPECT_EQ(cgroup_cpus(folder_), 1.5);
+}
+
+TEST_F(Cpus, OfControlGroupsOfVersionOne) {
+  write("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/docker/12ab\n1:name=systemd:/x\n0::/x\n");
+  write("sys/fs/cgroup/cpu,cpuacct/docker/12ab/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu,cpuacct/docker/12ab/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_cpus(folder_), std::nullopt);
+  // In a container the files of its own group are at the mount.
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_cpus(folder_), 3);
+}
+
+TEST_F(Cpus, AreWholeOnesOfMaskAndQuota) {
+  EXPECT_EQ(usable_cpus(4, std::nullopt), 4u);
+  EXPECT_EQ(usable_cpus(4, 2.5), 2u);
+  EXPECT_EQ(usable_cpus(2, 8.0), 2u);
+  EXPECT_EQ(usable_cpus(8, 0.3), 1u);
+  EXPECT_EQ(usable_cpus(0, std::nullopt), 1u);
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  EXPECT_LE(available_cpus(), static_cast<std::size_t>(CPU_COUNT(&before)));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (std::size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i) {
+    if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(available_cpus(), 1u);
+  EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 TEST_F(CliProgram, BenchRefusesWhatIsNoProgram) {

@@ -339,16 +339,18 @@ class Mutator {
       const SumLimit* limit = sum_limit_of(find_backend("xnnpack")->integers, node.op);
       if (limit == nullptr || node.inputs.size() < 3) return;
       const ValueId bias = node.inputs[2];
-      const float ratio =
-          std::ranges::max(graph().type(bias).quant->scales) / graph().type(node.outputs[0]).quant->scale();
-      const double most = std::min(limit->most_sum, limit->most_scaled / static_cast<double>(ratio));
+      const std::vector<float>& scales = graph().type(bias).quant->scales;
+      const float to = graph().type(node.outputs[0]).quant->scale();
       const TensorView& old = *graph().constant(bias)->data;
       const std::span<const std::byte> bytes = old.storage.bytes();
-      for (std::size_t at = 0; at + sizeof(std::int32_t) <= bytes.size(); at += sizeof(std::int32_t)) {
-        for (const double sign : {-1.0, 1.0}) {
-          const auto code = static_cast<std::int32_t>(sign * std::min(most, 0x1p31 - 1));
+      for (std::size_t c = 0; c < bytes.size() / sizeof(std::int32_t); ++c) {
+        const auto ratio = static_cast<double>(scales[std::min(c, scales.size() - 1)] / to);
+        const double most = std::min(limit->most_sum + 1, limit->most_scaled / ratio * 1.0001);
+        for (const double wrong : {-most, most}) {
+          if (wrong >= 0x1p31) continue;  // no code, unless products add to it
+          const auto code = static_cast<std::int32_t>(wrong);
           std::vector<std::byte> changed(bytes.begin(), bytes.end());
-          std::memcpy(changed.data() + at, &code, sizeof(code));
+          std::memcpy(changed.data() + c * sizeof(code), &code, sizeof(code));
           TensorView view = old;
           view.storage = Blob::owning(std::move(changed));
           refuse("a bias of " + std::to_string(code), {.data = {{bias.index, view}}}, {name(graph(), node)});

@@ -132,17 +132,17 @@ TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
 
 // Whatever the bias and however fine the result: `planned` proves that no sum leaves what the device has for it.
 TEST(Weights, SumsStayWithinWhatTheDeviceHas) {
-  const std::vector<Tensor> inputs{floats({1, 2}, {1, -2})};
-  for (const char* const bias : {"1e9", "-1e9", "1e3", "-3e38", "0.1"}) {
-    for (const char* const range : {"[-1e-12, 1e-12]", "[-1e-6, 0.0]", "[-1.0, 3.0]", "[0.0, 1e9]"}) {
-      SCOPED_TRACE(std::string(bias) + " " + range);
-      const Planned made = planned(
-          "graph\n  input %x : f32[1,2]\n  const %w : f32[2,2] = [1.0,0.5,-0.25,100.0]\n"
-          "  const %b : f32[2] = [" +
-              std::string(bias) +
-              ",0.0]\n"
-              "  %y = linear(%x, %w, %b) : f32[1,2]\n  return %y\n",
-          inputs, with_rules("[[rule]]\nnode = \"y\"\nrange = " + std::string(range) + "\n"));
+  const std::vector<Tensor> image{floats({1, 2, 2, 2}, {1, -2, 3, 0.5F, -1, 2, 1.5F, 0.25F})};
+  for (const std::string bias : {"1e9", "-1e9", "1e3", "-3e38", "0.1"}) {
+    for (const std::string range : {"[-1e-12, 1e-12]", "[-1e-6, 0.0]", "[-1.0, 3.0]", "[0.0, 1e9]"}) {
+      SCOPED_TRACE(bias + " " + range);
+      const std::string text =
+          "graph\n  input %x : f32[1,2,2,2]\n  const %w : f32[2,2,1,1] = [1.0,0.5,-0.25,100.0]\n  const %b : f32[2] = "
+          "[" +
+          bias +
+          ",0.0]\n  %y = conv2d(%x, %w, %b) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]\n  return "
+          "%y\n";
+      const Planned made = planned(text, image, with_rules("[[rule]]\nnode = \"y\"\nrange = " + range + "\n"));
       EXPECT_EQ(made.precision("y"), Precision::kCodes);
     }
   }

@@ -10,7 +10,7 @@
 namespace isthmus::tosa {
 
 // Calls work(part, begin, end) for ranges that make up [0, count), at the same time where there are threads. There are
-// at most `parts` of them, numbered from 0.
+// at most `parts` of them, numbered from 0. Threads without work sleep: they may not be the only ones on the machine.
 template <class Work>
 void in_parts(pthreadpool* threads, std::size_t parts, std::int64_t count, const Work& work) {
   const auto used =
@@ -31,7 +31,7 @@ void in_parts(pthreadpool* threads, std::size_t parts, std::int64_t count, const
         const auto p = static_cast<std::int64_t>(part);
         c.work(part, c.count * p / c.used, c.count * (p + 1) / c.used);
       },
-      &context, static_cast<std::size_t>(used), 0);
+      &context, static_cast<std::size_t>(used), PTHREADPOOL_FLAG_YIELD_WORKERS);
 }
 
 }  // namespace isthmus::tosa

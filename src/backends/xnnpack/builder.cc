@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -78,11 +79,13 @@ class Builder {
     TRY(xnn::verify(graph()));
     TRY(check());
     TRY(define_values());
+    if (options_.threads != nullptr) let_workers_sleep();
     for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
       TRY(within(define(graph().nodes[i]), [&] { return place(i); }));
     }
     xnn_runtime_t runtime = nullptr;
-    const xnn_status status = xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, 0, &runtime);
+    const xnn_status status =
+        xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, XNN_FLAG_YIELD_WORKERS, &runtime);
     if (status != xnn_status_success) {
       return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take the graph: {}", words(status)));
     }
@@ -91,6 +94,16 @@ class Builder {
   }
 
  private:
+  // Not only after the last node: workers that wait for the next one by spinning keep the CPU from those that have
+  // work, wherever there are more threads than free CPUs. Some kinds of nodes refuse the flag.
+  void let_workers_sleep() {
+    constexpr xnn::NodeKind kRefuse[] = {xnn::NodeKind::kConv2d, xnn::NodeKind::kDepthwiseConv2d,
+                                         xnn::NodeKind::kResizeBilinear};
+    for (xnn::Node& node : live_->graph.nodes) {
+      if (std::ranges::find(kRefuse, node.kind) == std::end(kRefuse)) node.flags |= XNN_FLAG_YIELD_WORKERS;
+    }
+  }
+
   const xnn::Graph& graph() const { return live_->graph; }
   std::string place(std::size_t node) const {
     const std::string origin = options_.describe ? ", " + options_.describe(graph().nodes[node]) : "";

@@ -4,19 +4,24 @@
 #include <pthreadpool.h>
 
 #include <algorithm>
+#include <thread>
+#include <vector>
 
 namespace isthmus::xnnpack {
 
-ThreadPool::ThreadPool(std::size_t threads)
-    : threads_(std::max<std::size_t>(threads, 1)), pool_(threads > 1 ? pthreadpool_create(threads) : nullptr) {}
+ThreadPool::ThreadPool(std::size_t threads) : threads_(std::max<std::size_t>(threads, 1)) {}
+
+pthreadpool* ThreadPool::get() const {
+  if (threads_ > 1 && pool_ == nullptr) pool_.reset(pthreadpool_create(threads_));
+  return pool_.get();
+}
 
 void ThreadPool::Delete::operator()(pthreadpool* pool) const { pthreadpool_destroy(pool); }
 
 void ThreadPool::on_each_thread(const std::function<void(std::size_t)>& work) const {
-  pthreadpool_parallelize_1d(
-      pool_.get(),
-      [](void* context, std::size_t i) { (*static_cast<const std::function<void(std::size_t)>*>(context))(i); },
-      const_cast<std::function<void(std::size_t)>*>(&work), threads_, 0);
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < threads_; ++i) others.emplace_back([&work, i] { work(i); });
+  work(0);
 }
 
 }  // namespace isthmus::xnnpack

@@ -14,10 +14,13 @@ class ThreadPool {
   // With one thread the caller's own does all the work, and none is started.
   explicit ThreadPool(std::size_t threads);
 
-  pthreadpool* get() const { return pool_.get(); }
+  // For threads inside operators, which meet at the end of each: on a busy machine that takes long. Made at the first
+  // call, by one thread.
+  pthreadpool* get() const;
   std::size_t threads() const { return threads_; }
 
-  // Calls `work` once for each thread, at the same time, with its number.
+  // Calls `work` once for each thread, at the same time, with its number; 0 on the calling thread. Nobody waits before
+  // the end, and whoever waits there sleeps.
   void on_each_thread(const std::function<void(std::size_t)>& work) const;
 
  private:
@@ -25,7 +28,7 @@ class ThreadPool {
     void operator()(pthreadpool* pool) const;
   };
   std::size_t threads_;
-  std::unique_ptr<pthreadpool, Delete> pool_;
+  mutable std::unique_ptr<pthreadpool, Delete> pool_;
 };
 
 }  // namespace isthmus::xnnpack

@@ -1,0 +1,25 @@
+// Samples that are run by several threads, each with runners of its own, before anybody asks for their results.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "backends/xnnpack/thread_pool.h"
+#include "calibrate/samples.h"
+#include "evaluate/evaluate.h"
+
+namespace isthmus {
+
+// Makes one more runner of the same kind, which runs beside the others.
+using RunnerMaker = std::function<Expected<Runner>()>;
+
+// As `evaluate` on one thread, and with the same result to the last bit: threads run samples, and what they found is
+// added in the order of the samples.
+Expected<Evaluation> evaluate_side_by_side(const RunnerMaker& reference, const RunnerMaker& program, Samples& samples,
+                                           std::span<const std::int64_t> labels, std::size_t threads,
+                                           const std::function<bool(std::size_t)>& progress = {});
+
+}  // namespace isthmus
