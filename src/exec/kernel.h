@@ -18,12 +18,14 @@ struct KernelContext {
   const Attrs& attrs;
   DType dtype;                             // of the result
   const std::vector<std::int64_t>& sizes;  // of the result
+  std::byte* memory = nullptr;             // where the result is to lie; null: in memory of its own
 
   template <class A>
   const A& as() const {
     return std::get<A>(attrs);
   }
-  Tensor result() const { return Tensor(dtype, sizes); }
+  // All zero. To be asked for once.
+  Tensor result() const { return memory == nullptr ? Tensor(dtype, sizes) : Tensor::over(dtype, sizes, memory); }
 };
 
 // Types and shapes were checked by the op's `infer`; what depends on the values (an index out of range) is an error.
@@ -52,7 +54,8 @@ const KernelDef& kernel_def(Op op);
 
 // The result of the op's kernel, after converting numbers of half precision where it computes with them. Fails on
 // element types without arithmetic.
-Expected<Tensor> run_kernel(Op op, const KernelContext& context);
+Expected<Tensor> run_kernel(const KernelDef& row, const KernelContext& context);
+inline Expected<Tensor> run_kernel(Op op, const KernelContext& context) { return run_kernel(kernel_def(op), context); }
 
 // The files of this folder, by family of ops.
 std::span<const KernelDef> movement_kernels();

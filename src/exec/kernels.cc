@@ -43,8 +43,7 @@ const KernelDef& kernel_def(Op op) {
   return *row;
 }
 
-Expected<Tensor> run_kernel(Op op, const KernelContext& context) {
-  const KernelDef& row = kernel_def(op);
+Expected<Tensor> run_kernel(const KernelDef& row, const KernelContext& context) {
   // Kernels make tables as long as an axis, and beside an empty one another may be of any length.
   if (std::ranges::find(context.sizes, 0) != context.sizes.end()) return context.result();
   if (row.half == HalfPrecision::kAsBytes) return row.kernel(context);

@@ -20,6 +20,19 @@ Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), si
                std::shared_ptr<const void>(own_, [](const void* start) { std::free(const_cast<void*>(start)); }));
 }
 
+Tensor Tensor::over(DType dtype, std::vector<std::int64_t> sizes, std::byte* memory) {
+  Tensor result;
+  result.dtype_ = dtype;
+  result.sizes_ = std::move(sizes);
+  for (const std::int64_t size : result.sizes_) result.count_ *= size;
+  const std::size_t bytes = static_cast<std::size_t>(result.count_) * size_of(dtype);
+  if (bytes == 0) return result;
+  std::memset(memory, 0, bytes);
+  result.own_ = memory;
+  result.blob_ = Blob({memory, bytes}, nullptr);
+  return result;
+}
+
 Tensor Tensor::from(const TensorView& view) {
   const Blob blob = contiguous_bytes(view);
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(blob.bytes().data()) % size_of(view.dtype) == 0;

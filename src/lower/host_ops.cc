@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "exec/half.h"
 #include "formats/pte_signatures.h"
 
 namespace isthmus {
@@ -33,13 +35,83 @@ Expected<void> demand_types(HostTypes types, const HostOp& row, const Graph& gra
   return {};
 }
 
+TensorType widened(const TensorType& type) {
+  TensorType result = type;
+  if (is_half(type.dtype)) result.dtype = DType::kF32;
+  return result;
+}
+
+// Calls use(numbers) with the elements of a constant, as doubles.
+template <class Use>
+auto with_numbers(const Graph& graph, ValueId id, Use use) -> decltype(use(std::vector<double>())) {
+  const Constant* constant = graph.constant(id);
+  if (constant == nullptr || !constant->data) return {};
+  const Tensor tensor = widened(Tensor::from(*constant->data));
+  return dispatch(tensor.dtype(), [&]<class Number>(Number) {
+    const auto numbers = tensor.data<Number>();
+    return use(std::vector<double>(numbers.begin(), numbers.end()));
+  });
+}
+
 }  // namespace
+
+HostNode::HostNode(const Graph& graph, const Node& node, const HostOp& row, ProgramValues& values, HostCalls& calls)
+    : graph_(graph),
+      node_(node),
+      kernel_(row.kernel),
+      takes_any_order_(keeps_order(row, node)),
+      values_(values),
+      calls_(calls) {
+  for (const ValueId id : node.inputs) types_.push_back(row.widens ? widened(graph.type(id)) : graph.type(id));
+  converted_inputs_.resize(node.inputs.size());
+  const TensorType& type = graph.type(node.outputs[0]);
+  result_type_ = row.widens ? widened(type) : type;
+}
+
+std::optional<double> HostNode::known_number(std::size_t input) const {
+  return with_numbers(graph_, node_.inputs[input], [](const std::vector<double>& numbers) {
+    return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
+  });
+}
+std::optional<std::int64_t> HostNode::known_integer(std::size_t input) const {
+  const std::optional<double> number = known_number(input);
+  constexpr double kMost = 1LL << 53;  // every integer below is a double
+  if (!number || !(std::abs(*number) < kMost)) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+bool HostNode::is_never(std::size_t input, double number) const {
+  return with_numbers(graph_, node_.inputs[input],
+                      [&](const auto& numbers) { return std::ranges::find(numbers, number) == numbers.end(); });
+}
+bool HostNode::is_within(std::size_t input, double least, double most) const {
+  return with_numbers(graph_, node_.inputs[input], [&](const auto& numbers) {
+    return std::ranges::all_of(numbers, [&](double number) { return number >= least && number <= most; });
+  });
+}
 
 Expected<pte::ValueIndex> HostNode::input(std::size_t i) {
   if (i >= node_.inputs.size()) return values_.none();
   const Index value = TRY(values_.tensor(node_.inputs[i]));
-  if (takes_any_order_ || std::ranges::is_sorted(values_.order(node_.inputs[i]))) return value;
-  return step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), type(i));
+  const bool has_order = takes_any_order_ || std::ranges::is_sorted(values_.order(node_.inputs[i]));
+  if (has_order && types_[i].dtype == graph_.type(node_.inputs[i]).dtype) return value;
+  std::optional<Index>& converted = converted_inputs_[i];
+  if (!converted) {
+    converted = TRY(step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), type(i)));
+  }
+  return *converted;
+}
+
+Expected<pte::ValueIndex> HostNode::result() {
+  if (result_type_.dtype == graph_.type(node_.outputs[0]).dtype) return values_.tensor(node_.outputs[0]);
+  if (!wide_result_) wide_result_ = TRY(scratch(result_type_));
+  return *wide_result_;
+}
+
+Expected<void> HostNode::close() {
+  if (!wide_result_) return {};
+  calls_.call("dim_order_ops::_to_dim_order_copy.out", cast_arguments(*wide_result_, result_type_.rank()),
+              {TRY(values_.tensor(node_.outputs[0]))});
+  return {};
 }
 
 std::vector<pte::ValueIndex> HostNode::cast_arguments(Index value, std::size_t rank) {
@@ -107,8 +179,8 @@ Expected<void> write_inputs(HostNode& node) {
 std::span<const HostOp> host_ops() {
   static const std::vector<HostOp> kOps = [] {
     std::vector<HostOp> all;
-    for (const auto family : {host_elementwise_ops(), host_movement_ops(), host_index_ops(), host_reduce_ops(),
-                              host_product_ops(), host_layer_ops(), host_type_ops()}) {
+    for (const auto family : {host_elementwise_ops(), host_division_ops(), host_movement_ops(), host_index_ops(),
+                              host_reduce_ops(), host_product_ops(), host_layer_ops(), host_type_ops()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;
@@ -128,8 +200,9 @@ const HostOp* find_host_op(Op op) {
 Expected<void> write_host_calls(const HostOp& row, const Graph& graph, const Node& node, ProgramValues& values,
                                 HostCalls& calls) {
   TRY(demand_types(row.types, row, graph, node));
-  HostNode host(graph, node, row.kernel, keeps_order(row, node), values, calls);
-  return row.write(host);
+  HostNode host(graph, node, row, values, calls);
+  TRY(row.write(host));
+  return host.close();
 }
 
 }  // namespace isthmus

@@ -1,4 +1,6 @@
 // Host ops on each element: arithmetic, comparisons, logic, functions.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -12,28 +14,74 @@ Expected<void> write_sum(HostNode& node) {
   return node.finish({TRY(node.input(0)), TRY(node.input(1)), node.integer(1)});
 }
 
-Expected<void> write_trunc_div(HostNode& node) {
-  return node.finish({TRY(node.input(0)), TRY(node.input(1)), node.text("trunc")});
-}
-
 Expected<void> write_exp2(HostNode& node) {
   return node.finish({node.number(2, node.type(0).dtype), TRY(node.input(0))});
 }
 
-// A bound beyond the type's numbers bounds nothing, and the kernel would refuse it.
+// The kernel leaves a negative zero negative.
+Expected<void> write_abs(HostNode& node) {
+  const TensorType& type = node.result_type();
+  if (!is_floating(type.dtype)) return write_inputs(node);
+  const pte::ValueIndex size = TRY(node.row_step({TRY(node.input(0))}, type));
+  return node.finish("aten::add.Scalar_out", {size, node.real(0), node.integer(1)});
+}
+
+// The kernel's sign of NaN is NaN, PyTorch's is 0.
+Expected<void> write_sign(HostNode& node) {
+  const TensorType& type = node.result_type();
+  if (!is_floating(type.dtype)) return write_inputs(node);
+  const pte::ValueIndex x = TRY(node.input(0));
+  const pte::ValueIndex sign = TRY(node.row_step({x}, type));
+  const pte::ValueIndex is_nan = TRY(node.step("aten::isnan.out", {x}, {DType::kBool, type.shape}));
+  return node.finish("aten::masked_fill.Scalar_out", {sign, is_nan, node.real(0)});
+}
+
+// The numbers of a type: the kernel refuses bounds beyond them, which bound nothing.
+std::pair<double, double> numbers_of(DType dtype) {
+  constexpr double kHalf = 65504;
+  constexpr double kBfloat = 0x1.FEp127;
+  switch (dtype) {
+    case DType::kF64:
+      return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+    case DType::kF16:
+      return {-kHalf, kHalf};
+    case DType::kBF16:
+      return {-kBfloat, kBfloat};
+    case DType::kU8:
+      return {0, 255};
+    default:
+      break;
+  }
+  if (is_floating(dtype)) return {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
+  const double above = std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - 1);
+  // The largest number of 64 bits is no double; the one before it is.
+  return {-above, dtype == DType::kI64 ? std::nextafter(above, 0.0) : above - 1};
+}
+
 Expected<void> write_clamp(HostNode& node) {
   const auto& [min, max] = node.as<ClampAttrs>();
   const DType dtype = node.type(0).dtype;
-  const double most = dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  const auto is_bound = [&](double number) { return std::abs(number) <= most; };
-  if (!is_bound(min) && !is_bound(max)) {
-    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel clamps at a number, not at infinity or NaN");
+  const auto [least, most] = numbers_of(dtype);
+  if (std::isnan(min) || std::isnan(max) || min > most || max < least) {
+    return fail(
+        ErrorKind::kUnsupported,
+        fmt::format("ExecuTorch's kernel clamps at numbers of {}, which {} and {} are not", name_of(dtype), min, max));
   }
-  return node.finish({TRY(node.input(0)), is_bound(min) ? node.number(min, dtype) : node.none(),
-                      is_bound(max) ? node.number(max, dtype) : node.none()});
+  const bool has_min = min >= least;
+  const bool has_max = max <= most;
+  const pte::ValueIndex x = TRY(node.input(0));
+  if (!has_min && !has_max) {
+    return node.finish("dim_order_ops::_to_dim_order_copy.out", node.cast_arguments(x, node.type(0).rank()));
+  }
+  return node.finish(
+      {x, has_min ? node.number(min, dtype) : node.none(), has_max ? node.number(max, dtype) : node.none()});
 }
 
 Expected<void> write_gelu(HostNode& node) {
+  if (node.as<GeluAttrs>().tanh && node.type(0).dtype == DType::kF64) {
+    return fail(ErrorKind::kUnsupported,
+                "ExecuTorch's kernel has a factor of gelu by tanh as a float; make the model f32");
+  }
   return node.finish({TRY(node.input(0)), node.text(node.as<GeluAttrs>().tanh ? "tanh" : "none")});
 }
 Expected<void> write_elu(HostNode& node) {
@@ -71,7 +119,8 @@ Expected<void> write_copysign(HostNode& node) {
   const pte::ValueIndex inverse = TRY(node.step("aten::reciprocal.out", {b}, sign));
   const pte::ValueIndex is_inverse_below = TRY(node.step("aten::lt.Scalar_out", {inverse, node.real(0)}, truths));
   const pte::ValueIndex is_negative = TRY(node.step("aten::logical_or.out", {is_below, is_inverse_below}, truths));
-  const pte::ValueIndex size = TRY(node.step("aten::abs.out", {TRY(node.input(0))}, type));
+  const pte::ValueIndex any_zero = TRY(node.step("aten::abs.out", {TRY(node.input(0))}, type));
+  const pte::ValueIndex size = TRY(node.step("aten::add.Scalar_out", {any_zero, node.real(0), node.integer(1)}, type));
   const pte::ValueIndex opposite = TRY(node.step("aten::neg.out", {size}, type));
   return node.finish("aten::where.self_out", {is_negative, opposite, size});
 }
@@ -81,11 +130,6 @@ constexpr HostOp kElementwiseOps[] = {
     {Op::kSub, "aten::sub.out", write_sum, HostTypes::kNoBool},
     {Op::kMul, "aten::mul.out", write_inputs},
     {Op::kDiv, "aten::div.out", write_inputs},
-    {Op::kFloorDiv, "aten::floor_divide.out", write_inputs, HostTypes::kNoBool},
-    {Op::kTruncDiv, "aten::div.out_mode", write_trunc_div, HostTypes::kNoBool},
-    {Op::kRemainder, "aten::remainder.Tensor_out", write_inputs, HostTypes::kNoBool},
-    {Op::kFmod, "aten::fmod.Tensor_out", write_inputs, HostTypes::kNoBool},
-    {Op::kPow, "aten::pow.Tensor_Tensor_out", write_inputs, HostTypes::kNoBool},
     {Op::kMinimum, "aten::minimum.out", write_inputs},
     {Op::kMaximum, "aten::maximum.out", write_inputs},
     {Op::kAtan2, "aten::atan2.out", write_inputs},
@@ -105,15 +149,13 @@ constexpr HostOp kElementwiseOps[] = {
     {Op::kBitwiseOr, "aten::bitwise_or.Tensor_out", write_inputs},
     {Op::kBitwiseXor, "aten::bitwise_xor.Tensor_out", write_inputs},
     {Op::kBitwiseNot, "aten::bitwise_not.out", write_inputs},
-    {Op::kShiftLeft, "aten::bitwise_left_shift.Tensor_out", write_inputs},
-    {Op::kShiftRight, "aten::bitwise_right_shift.Tensor_out", write_inputs},
     {Op::kIsNan, "aten::isnan.out", write_inputs},
     {Op::kIsInf, "aten::isinf.out", write_inputs},
     {Op::kWhere, "aten::where.self_out", write_inputs},
 
     {Op::kNeg, "aten::neg.out", write_inputs, HostTypes::kNoBool},
-    {Op::kAbs, "aten::abs.out", write_inputs, HostTypes::kNoBool},
-    {Op::kSign, "aten::sign.out", write_inputs},
+    {Op::kAbs, "aten::abs.out", write_abs, HostTypes::kNoBool},
+    {Op::kSign, "aten::sign.out", write_sign},
     {Op::kExp, "aten::exp.out", write_inputs},
     {Op::kExp2, "aten::pow.Scalar_out", write_exp2},
     {Op::kExpm1, "aten::expm1.out", write_inputs},
@@ -143,9 +185,9 @@ constexpr HostOp kElementwiseOps[] = {
     {Op::kSigmoid, "aten::sigmoid.out", write_inputs},
     {Op::kTanh, "aten::tanh.out", write_inputs},
     {Op::kClamp, "aten::clamp.out", write_clamp, HostTypes::kNoBool},
-    {Op::kGelu, "aten::gelu.out", write_gelu},
+    {.op = Op::kGelu, .kernel = "aten::gelu.out", .write = write_gelu, .widens = true},
     {Op::kElu, "aten::elu.out", write_elu},
-    {Op::kLeakyRelu, "aten::leaky_relu.out", write_leaky_relu},
+    {.op = Op::kLeakyRelu, .kernel = "aten::leaky_relu.out", .write = write_leaky_relu, .widens = true},
     {Op::kNanToNum, "", write_nan_to_num},
 };
 

@@ -17,10 +17,10 @@ Expected<pte::ValueIndex> index_from_start(HostNode& node, std::int64_t axis) {
   return node.step("aten::where.self_out", {is_negative, moved, index}, {DType::kI64, shape});
 }
 
-// Unlike the kernel that is called index_select, this one lets indices count from the end.
+// Unlike the kernel that is called index_select, this one lets indices count from the end. Bytes would be a mask to it.
 Expected<void> write_index_select(HostNode& node) {
   std::vector<std::optional<pte::ValueIndex>> indices(static_cast<std::size_t>(node.as<AxisAttrs>().axis));
-  indices.emplace_back(TRY(node.input(1)));
+  indices.emplace_back(node.type(1).dtype == DType::kI32 ? TRY(node.input(1)) : TRY(wide_index(node)));
   return node.finish({TRY(node.input(0)), node.optional_tensors(std::move(indices))});
 }
 

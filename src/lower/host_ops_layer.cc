@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "lower/host_ops.h"
 
@@ -54,8 +55,22 @@ Expected<void> write_avg_pool(HostNode& node) {
                       node.integers(padding), node.truth(attrs.ceil_mode), node.truth(attrs.count_include_pad),
                       attrs.divisor == 0 ? node.none() : node.integer(attrs.divisor)});
 }
+// The kernel adds floats, and finds its windows by dividing floats.
 Expected<void> write_adaptive_avg_pool(HostNode& node) {
-  TRY(demand_averages(node));
+  const TensorType& type = node.type(0);
+  if (type.dtype != DType::kF32) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("ExecuTorch's kernel averages {} as f32; make the model f32", name_of(type.dtype)));
+  }
+  constexpr std::int64_t kMostExact = 1 << 24;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim in = type.shape[type.rank() - 2 + i];
+    const Dim out = node.as<SizeAttrs>().size[i];
+    if (in.is_fixed() && out.is_fixed() && in.value() > kMostExact / std::max<std::int64_t>(out.value(), 1)) {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("ExecuTorch's kernel cannot divide an axis of {} into {}", in.value(), out.value()));
+    }
+  }
   return node.finish({TRY(node.input(0)), TRY(node.sizes(node.as<SizeAttrs>().size))});
 }
 
@@ -76,29 +91,77 @@ Expected<void> write_batch_norm(HostNode& node) {
   return finish_with_statistics(node, std::move(args), {Dim(0)});
 }
 
-Expected<void> write_layer_norm(HostNode& node) {
-  const auto& [axes, eps] = node.as<LayerNormAttrs>();
-  const TensorType& type = node.type(0);
-  const Shape normalized(type.shape.end() - axes, type.shape.end());
+// x minus its mean over the axes. The kernels take the variance of f32 as mean(x^2) - mean(x)^2, of which nothing is
+// left where the mean is large.
+Expected<pte::ValueIndex> centered(HostNode& node, pte::ValueIndex x, const TensorType& type, const Ints& axes) {
   Shape kept = type.shape;
-  std::fill(kept.end() - axes, kept.end(), Dim(1));
+  for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = Dim(1);
+  const pte::ValueIndex mean =
+      TRY(node.step("aten::mean.out", {x, node.integers(axes), node.truth(true), node.none()}, {type.dtype, kept}));
+  return node.step("aten::sub.out", {x, mean, node.integer(1)}, type);
+}
+// Centered numbers divided by sqrt(their variance + eps), for doubles: the kernels add them as floats.
+Expected<pte::ValueIndex> normalized(HostNode& node, pte::ValueIndex x, const TensorType& type, const Ints& axes,
+                                     double eps) {
+  Shape kept = type.shape;
+  for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = Dim(1);
+  const TensorType statistics{type.dtype, kept};
+  const pte::ValueIndex square = TRY(node.step("aten::mul.out", {x, x}, type));
+  const pte::ValueIndex variance =
+      TRY(node.step("aten::mean.out", {square, node.integers(axes), node.truth(true), node.none()}, statistics));
+  const pte::ValueIndex sum =
+      TRY(node.step("aten::add.Scalar_out", {variance, node.real(eps), node.integer(1)}, statistics));
+  const pte::ValueIndex factor = TRY(node.step("aten::rsqrt.out", {sum}, statistics));
+  return node.step("aten::mul.out", {x, factor}, type);
+}
+// x * weight + bias, as far as there are such, of parameters that broadcast once they are of this shape.
+Expected<void> finish_affine(HostNode& node, pte::ValueIndex x, const Shape& shape) {
+  const DType dtype = node.type(0).dtype;
+  for (std::size_t i = 1; i < node.input_count(); ++i) {
+    const pte::ValueIndex value = TRY(node.input_as(i, dtype));
+    const pte::ValueIndex parameter = TRY(node.reshaped(value, {dtype, node.type(i).shape}, shape));
+    if (i == 1) x = TRY(node.step("aten::mul.out", {x, parameter}, node.result_type()));
+    if (i == 2) x = TRY(node.step("aten::add.out", {x, parameter, node.integer(1)}, node.result_type()));
+  }
+  return node.finish("dim_order_ops::_to_dim_order_copy.out", node.cast_arguments(x, node.result_type().rank()));
+}
+
+Expected<void> write_layer_norm(HostNode& node) {
+  const auto& [count, eps] = node.as<LayerNormAttrs>();
+  const TensorType& type = node.type(0);
+  Ints axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(type.rank()) - count);
+  const Shape sizes(type.shape.end() - count, type.shape.end());
+  const pte::ValueIndex x = TRY(centered(node, TRY(node.input(0)), type, axes));
+  if (type.dtype == DType::kF64) return finish_affine(node, TRY(normalized(node, x, type, axes, eps)), sizes);
+  Shape kept = type.shape;
+  std::fill(kept.end() - count, kept.end(), Dim(1));
   const pte::ValueIndex weight = TRY(node.input_as(1, type.dtype));
   const pte::ValueIndex bias = TRY(node.input_as(2, type.dtype));
-  return finish_with_statistics(node, {TRY(node.input(0)), TRY(node.sizes(normalized)), weight, bias, node.real(eps)},
-                                kept);
+  return finish_with_statistics(node, {x, TRY(node.sizes(sizes)), weight, bias, node.real(eps)}, kept);
 }
 
 Expected<void> write_group_norm(HostNode& node) {
   const auto& [groups, eps] = node.as<GroupNormAttrs>();
   const TensorType& type = node.type(0);
   const Dim places = node.exprs().product(std::span(type.shape).subspan(2));
+  const Dim each = node.exprs().multiply(places, node.exprs().floor_divide(type.shape[1], groups));
+  const TensorType grouped{type.dtype, {type.shape[0], Dim(groups), each}};
+  pte::ValueIndex x = TRY(node.reshaped(TRY(node.input(0)), type, grouped.shape));
+  x = TRY(centered(node, x, grouped, {2}));
+  if (type.dtype == DType::kF64) {
+    x = TRY(node.reshaped(TRY(normalized(node, x, grouped, {2}, eps)), grouped, type.shape));
+    Shape channels(type.rank() - 1, Dim(1));
+    channels[0] = type.shape[1];
+    return finish_affine(node, x, channels);
+  }
+  x = TRY(node.reshaped(x, grouped, type.shape));
   const pte::ValueIndex weight = TRY(node.input_as(1, type.dtype));
   const pte::ValueIndex bias = TRY(node.input_as(2, type.dtype));
-  return finish_with_statistics(
-      node,
-      {TRY(node.input(0)), weight, bias, TRY(node.size(type.shape[0])), TRY(node.size(type.shape[1])),
-       TRY(node.size(places)), node.integer(groups), node.real(eps)},
-      {type.shape[0], Dim(groups)});
+  return finish_with_statistics(node,
+                                {x, weight, bias, TRY(node.size(type.shape[0])), TRY(node.size(type.shape[1])),
+                                 TRY(node.size(places)), node.integer(groups), node.real(eps)},
+                                {type.shape[0], Dim(groups)});
 }
 
 // The kernels take either sizes or scales.
@@ -110,6 +173,9 @@ Expected<void> write_resize(HostNode& node) {
   const pte::ValueIndex scales = has_scales ? node.reals(attrs.scales) : node.none();
   if (attrs.mode == ResizeMode::kNearest) {
     return node.finish("aten::upsample_nearest2d.vec_out", {input, size, scales});
+  }
+  if (attrs.mode == ResizeMode::kLinear && node.type(0).dtype == DType::kF64) {
+    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel weighs pixels by floats; make the model f32");
   }
   if (attrs.mode == ResizeMode::kLinear) {
     return node.finish("aten::upsample_bilinear2d.vec_out", {input, size, node.truth(attrs.align_corners), scales});
@@ -127,13 +193,19 @@ Expected<void> write_grid_sample(HostNode& node) {
 constexpr HostOp kLayerOps[] = {
     {Op::kMaxPool2d, "aten::max_pool2d_with_indices.out", write_max_pool, HostTypes::kNoBool},
     {Op::kMaxPool2dIndices, "aten::max_pool2d_with_indices.out", write_max_pool_indices, HostTypes::kNoBool},
-    {Op::kAvgPool2d, "aten::avg_pool2d.out", write_avg_pool},
-    {Op::kAdaptiveAvgPool2d, "aten::_adaptive_avg_pool2d.out", write_adaptive_avg_pool},
-    {Op::kBatchNorm, "aten::_native_batch_norm_legit_no_training.out", write_batch_norm},
-    {Op::kLayerNorm, "aten::native_layer_norm.out", write_layer_norm},
-    {Op::kGroupNorm, "aten::native_group_norm.out", write_group_norm},
-    {Op::kResize2d, "", write_resize, HostTypes::kNoBool},
-    {Op::kGridSample, "aten::grid_sampler_2d.out", write_grid_sample},
+    {.op = Op::kAvgPool2d, .kernel = "aten::avg_pool2d.out", .write = write_avg_pool, .widens = true},
+    {.op = Op::kAdaptiveAvgPool2d,
+     .kernel = "aten::_adaptive_avg_pool2d.out",
+     .write = write_adaptive_avg_pool,
+     .widens = true},
+    {.op = Op::kBatchNorm,
+     .kernel = "aten::_native_batch_norm_legit_no_training.out",
+     .write = write_batch_norm,
+     .widens = true},
+    {.op = Op::kLayerNorm, .kernel = "aten::native_layer_norm.out", .write = write_layer_norm, .widens = true},
+    {.op = Op::kGroupNorm, .kernel = "aten::native_group_norm.out", .write = write_group_norm, .widens = true},
+    {.op = Op::kResize2d, .kernel = "", .write = write_resize, .types = HostTypes::kNoBool, .widens = true},
+    {.op = Op::kGridSample, .kernel = "aten::grid_sampler_2d.out", .write = write_grid_sample, .widens = true},
 };
 
 }  // namespace

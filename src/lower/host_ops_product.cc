@@ -103,10 +103,18 @@ Expected<void> write_conv_transpose(HostNode& node) {
 }
 
 constexpr HostOp kProductOps[] = {
-    {Op::kMatmul, "", write_matmul, HostTypes::kNoBool},
-    {Op::kLinear, "", write_linear, HostTypes::kNoBool},
-    {Op::kConv2d, "aten::convolution.out", write_conv, HostTypes::kNoBool},
-    {Op::kConvTranspose2d, "aten::convolution.out", write_conv_transpose, HostTypes::kNoBool},
+    {.op = Op::kMatmul, .kernel = "", .write = write_matmul, .types = HostTypes::kNoBool, .widens = true},
+    {.op = Op::kLinear, .kernel = "", .write = write_linear, .types = HostTypes::kNoBool, .widens = true},
+    {.op = Op::kConv2d,
+     .kernel = "aten::convolution.out",
+     .write = write_conv,
+     .types = HostTypes::kNoBool,
+     .widens = true},
+    {.op = Op::kConvTranspose2d,
+     .kernel = "aten::convolution.out",
+     .write = write_conv_transpose,
+     .types = HostTypes::kNoBool,
+     .widens = true},
 };
 
 }  // namespace

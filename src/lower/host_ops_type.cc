@@ -1,8 +1,6 @@
 // Host ops that change element types.
-#include <cmath>
 #include <limits>
 
-#include "exec/tensor.h"
 #include "lower/host_ops.h"
 
 namespace isthmus {
@@ -10,17 +8,6 @@ namespace {
 
 Expected<void> write_cast(HostNode& node) {
   return node.finish(node.cast_arguments(TRY(node.input(0)), node.type(0).rank()));
-}
-
-// The only number of a constant.
-template <class Number>
-std::optional<Number> known_number(HostNode& node, std::size_t input) {
-  const Constant* constant = node.constant(input);
-  if (constant == nullptr || !constant->data) return std::nullopt;
-  const Tensor tensor = Tensor::from(*constant->data);
-  if (tensor.count() != 1) return std::nullopt;
-  return dispatch(tensor.dtype(),
-                  [&]<class Element>(Element) { return static_cast<Number>(tensor.data<Element>()[0]); });
 }
 
 // Scale and zero point as numbers, or else as tensors of the types that the kernels want. `kernels` are those for
@@ -33,8 +20,8 @@ Expected<void> write_with_parameters(HostNode& node, const QuantizeKernels& kern
   std::optional<double> scale;
   std::optional<std::int64_t> zero_point;
   if (node.input_count() > 1 && axis < 0) {
-    scale = known_number<double>(node, 1);
-    zero_point = known_number<std::int64_t>(node, 2);
+    scale = node.known_number(1);
+    zero_point = node.known_integer(2);
   }
   if (node.input_count() == 1) {
     // The parameters stand in the type of the side that is codes.

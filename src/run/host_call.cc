@@ -8,6 +8,7 @@
 #include "exec/kernel.h"
 #include "formats/pte_signatures.h"
 #include "ops/table.h"
+#include "portable/kernels.h"
 
 namespace isthmus::run {
 namespace {
@@ -125,7 +126,26 @@ Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, do
   return {};
 }
 
-Expected<Tensor> HostCall::compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const {
+std::byte* HostCall::memory(std::size_t i, DType dtype, const std::vector<std::int64_t>& sizes,
+                            std::span<const Tensor> inputs) const {
+  auto* tensor = std::get_if<LiveTensor>(&slots_[args_[i]]);
+  const bool fits = tensor != nullptr && tensor->data != nullptr && !tensor->is_constant && tensor->dtype == dtype &&
+                    tensor->is_row_major() && resize(*tensor, sizes);
+  if (!fits || reinterpret_cast<std::uintptr_t>(tensor->data) % size_of(dtype) != 0) return nullptr;
+  const std::byte* const end = tensor->data + static_cast<std::size_t>(tensor->count()) * size_of(dtype);
+  const bool is_free = std::ranges::all_of(inputs, [&](const Tensor& input) {
+    const std::span<const std::byte> bytes = input.bytes();
+    return bytes.empty() || bytes.data() >= end || bytes.data() + bytes.size() <= tensor->data;
+  });
+  return is_free ? tensor->data : nullptr;
+}
+
+Expected<void> HostCall::store(std::size_t i, Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
+  return set_tensor(i, TRY(compute_in(i, op, attrs, inputs)));
+}
+
+Expected<Tensor> HostCall::compute_in(std::optional<std::size_t> place, Op op, const Attrs& attrs,
+                                      const std::vector<Tensor>& inputs) const {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) {
     types.push_back({input.dtype(), Shape(input.sizes().begin(), input.sizes().end())});
@@ -141,7 +161,9 @@ Expected<Tensor> HostCall::compute(Op op, const Attrs& attrs, const std::vector<
     if (!product || *product > most_bytes_) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
-  return run_kernel(op, {inputs, attrs, type.dtype, sizes});
+  const KernelDef* own = portable::find_kernel(op);
+  std::byte* const to = place ? memory(*place, type.dtype, sizes, inputs) : nullptr;
+  return run_kernel(own == nullptr ? kernel_def(op) : *own, {inputs, attrs, type.dtype, sizes, to});
 }
 
 }  // namespace isthmus::run

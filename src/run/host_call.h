@@ -44,8 +44,10 @@ class HostCall {
   // Element types by their numbers in the format.
   Expected<DType> dtype(std::size_t i) const;
 
-  // The result of one op of the table by its reference kernel, after all that the op demands has been checked.
-  Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const;
+  // The result of one op of the table by ExecuTorch's kernel, after all that the op demands has been checked.
+  Expected<Tensor> compute(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) const {
+    return compute_in(std::nullopt, op, attrs, inputs);
+  }
   // Several arguments instead of a list in braces, in which TRY would leak.
   template <std::same_as<Tensor>... Tensors>
   Expected<Tensor> compute(Op op, const Attrs& attrs, const Tensors&... inputs) const {
@@ -53,9 +55,27 @@ class HostCall {
   }
 
   Expected<void> set_tensor(std::size_t i, const Tensor& tensor);
+  // Both at once: computes argument i, without a copy where its memory is as the kernels write it.
+  Expected<void> store(std::size_t i, Op op, const Attrs& attrs, const std::vector<Tensor>& inputs);
+  template <std::same_as<Tensor>... Tensors>
+  Expected<void> store(std::size_t i, Op op, const Attrs& attrs, const Tensors&... inputs) {
+    return store(i, op, attrs, std::vector<Tensor>{inputs...});
+  }
+  // Zeros that a kernel may write its result to before it sets argument i to them: in that argument's own memory where
+  // it is as the kernels write it, and none of the inputs'.
+  Tensor place(std::size_t i, DType dtype, const std::vector<std::int64_t>& sizes,
+               std::span<const Tensor> inputs) const {
+    std::byte* const to = memory(i, dtype, sizes, inputs);
+    return to == nullptr ? Tensor(dtype, sizes) : Tensor::over(dtype, sizes, to);
+  }
   Expected<void> set_number(std::size_t i, std::variant<std::int64_t, double, bool> number);
 
  private:
+  // Null where a result cannot lie there.
+  std::byte* memory(std::size_t i, DType dtype, const std::vector<std::int64_t>& sizes,
+                    std::span<const Tensor> inputs) const;
+  Expected<Tensor> compute_in(std::optional<std::size_t> place, Op op, const Attrs& attrs,
+                              const std::vector<Tensor>& inputs) const;
   const Slot& slot(std::size_t i) const { return slots_[args_[i]]; }
 
   std::vector<Slot>& slots_;

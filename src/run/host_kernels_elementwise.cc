@@ -8,20 +8,12 @@ namespace {
 
 template <Op op>
 Expected<void> unary(HostCall& call) {
-  return call.set_tensor(1, TRY(call.compute(op, NoAttrs{}, TRY(call.tensor(0)))));
+  return call.store(1, op, NoAttrs{}, TRY(call.tensor(0)));
 }
-Expected<void> relu(HostCall& call) {
-  return call.set_tensor(1, TRY(call.compute(Op::kClamp, ClampAttrs{.min = 0}, TRY(call.tensor(0)))));
-}
+Expected<void> relu(HostCall& call) { return call.store(1, Op::kClamp, ClampAttrs{.min = 0}, TRY(call.tensor(0))); }
 template <Op op>
 Expected<void> binary(HostCall& call) {
-  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)))));
-}
-// add and sub: the second operand is multiplied by a number, of which we know only 1.
-template <Op op>
-Expected<void> scaled_binary(HostCall& call) {
-  if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
-  return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)))));
+  return call.store(2, op, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }
 // A number as an element of the tensor beside it.
 Expected<Tensor> number_beside(const HostCall& call, std::size_t i, const Tensor& tensor) {
@@ -31,26 +23,36 @@ Expected<Tensor> number_beside(const HostCall& call, std::size_t i, const Tensor
   }
   return call.compute(Op::kCast, DTypeAttrs{tensor.dtype()}, scalar(number));
 }
+// add and sub: the second operand is multiplied by a number.
+template <Op op>
+Expected<void> scaled_binary(HostCall& call) {
+  const Tensor left = TRY(call.tensor(0));
+  Tensor right = TRY(call.tensor(1));
+  if (TRY(call.number(2)) != 1) {
+    right = TRY(call.compute(Op::kMul, NoAttrs{}, right, TRY(number_beside(call, 2, right))));
+  }
+  return call.store(3, op, NoAttrs{}, left, right);
+}
 template <Op op>
 Expected<void> with_number(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, input, TRY(number_beside(call, 1, input)))));
+  return call.store(2, op, NoAttrs{}, input, TRY(number_beside(call, 1, input)));
 }
 Expected<void> add_number(HostCall& call) {
   if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
   const Tensor input = TRY(call.tensor(0));
-  return call.set_tensor(3, TRY(call.compute(Op::kAdd, NoAttrs{}, input, TRY(number_beside(call, 1, input)))));
+  return call.store(3, Op::kAdd, NoAttrs{}, input, TRY(number_beside(call, 1, input)));
 }
 Expected<void> divide_by_mode(HostCall& call) {
   const std::string mode = TRY(call.text(2));
   if (mode != "trunc" && mode != "floor") return bad_input("a rounding mode that is neither trunc nor floor");
   const Op op = mode == "trunc" ? Op::kTruncDiv : Op::kFloorDiv;
-  return call.set_tensor(3, TRY(call.compute(op, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)))));
+  return call.store(3, op, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }
 Expected<void> power_of_number(HostCall& call) {
   const Tensor exponent = TRY(call.tensor(1));
   const Tensor base = TRY(number_beside(call, 0, exponent));
-  return call.set_tensor(2, TRY(call.compute(Op::kPow, NoAttrs{}, base, exponent)));
+  return call.store(2, Op::kPow, NoAttrs{}, base, exponent);
 }
 // Numbers are true where they are not 0.
 Expected<Tensor> truths(const HostCall& call, std::size_t i) {
@@ -58,38 +60,35 @@ Expected<Tensor> truths(const HostCall& call, std::size_t i) {
 }
 template <Op op>
 Expected<void> logical(HostCall& call) {
-  return call.set_tensor(2, TRY(call.compute(op, NoAttrs{}, TRY(truths(call, 0)), TRY(truths(call, 1)))));
+  return call.store(2, op, NoAttrs{}, TRY(truths(call, 0)), TRY(truths(call, 1)));
 }
-Expected<void> logical_not(HostCall& call) {
-  return call.set_tensor(1, TRY(call.compute(Op::kLogicalNot, NoAttrs{}, TRY(truths(call, 0)))));
-}
+Expected<void> logical_not(HostCall& call) { return call.store(1, Op::kLogicalNot, NoAttrs{}, TRY(truths(call, 0))); }
 Expected<void> masked_fill(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const Tensor filler = TRY(number_beside(call, 2, input));
-  return call.set_tensor(3, TRY(call.compute(Op::kWhere, NoAttrs{}, TRY(call.tensor(1)), filler, input)));
+  return call.store(3, Op::kWhere, NoAttrs{}, TRY(call.tensor(1)), filler, input);
 }
 Expected<void> where(HostCall& call) {
   const Tensor condition = TRY(call.tensor(0));
-  return call.set_tensor(3,
-                         TRY(call.compute(Op::kWhere, NoAttrs{}, condition, TRY(call.tensor(1)), TRY(call.tensor(2)))));
+  return call.store(3, Op::kWhere, NoAttrs{}, condition, TRY(call.tensor(1)), TRY(call.tensor(2)));
 }
 Expected<void> clamp(HostCall& call) {
   ClampAttrs attrs;
   if (!call.is_none(1)) attrs.min = TRY(call.number(1));
   if (!call.is_none(2)) attrs.max = TRY(call.number(2));
-  return call.set_tensor(3, TRY(call.compute(Op::kClamp, attrs, TRY(call.tensor(0)))));
+  return call.store(3, Op::kClamp, attrs, TRY(call.tensor(0)));
 }
 Expected<void> gelu(HostCall& call) {
   const std::string how = TRY(call.text(1));
   if (how != "tanh" && how != "none") return bad_input("an approximation of gelu that is neither tanh nor none");
-  return call.set_tensor(2, TRY(call.compute(Op::kGelu, GeluAttrs{how == "tanh"}, TRY(call.tensor(0)))));
+  return call.store(2, Op::kGelu, GeluAttrs{how == "tanh"}, TRY(call.tensor(0)));
 }
 Expected<void> elu(HostCall& call) {
   const EluAttrs attrs{TRY(call.number(1)), TRY(call.number(2)), TRY(call.number(3))};
-  return call.set_tensor(4, TRY(call.compute(Op::kElu, attrs, TRY(call.tensor(0)))));
+  return call.store(4, Op::kElu, attrs, TRY(call.tensor(0)));
 }
 Expected<void> leaky_relu(HostCall& call) {
-  return call.set_tensor(2, TRY(call.compute(Op::kLeakyRelu, SlopeAttrs{TRY(call.number(1))}, TRY(call.tensor(0)))));
+  return call.store(2, Op::kLeakyRelu, SlopeAttrs{TRY(call.number(1))}, TRY(call.tensor(0)));
 }
 
 constexpr HostKernel kElementwiseKernels[] = {

@@ -9,7 +9,7 @@ namespace {
 Expected<void> index_select(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
-  return call.set_tensor(3, TRY(call.compute(Op::kIndexSelect, attrs, input, TRY(call.tensor(2)))));
+  return call.store(3, Op::kIndexSelect, attrs, input, TRY(call.tensor(2)));
 }
 // One index for one axis, of all that this kernel can do.
 Expected<void> index(HostCall& call) {
@@ -20,24 +20,24 @@ Expected<void> index(HostCall& call) {
   if (std::ranges::count_if(indices, is_there) != 1) {
     return fail(ErrorKind::kUnsupported, "indices for several axes, or for none");
   }
-  return call.set_tensor(2, TRY(call.compute(Op::kIndexSelect, AxisAttrs{found - indices.begin()}, input, **found)));
+  return call.store(2, Op::kIndexSelect, AxisAttrs{found - indices.begin()}, input, **found);
 }
 Expected<void> gather(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
-  return call.set_tensor(4, TRY(call.compute(Op::kGather, attrs, input, TRY(call.tensor(2)))));
+  return call.store(4, Op::kGather, attrs, input, TRY(call.tensor(2)));
 }
 template <Op op, ScatterMode mode>
 Expected<void> scatter(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const ScatterAttrs attrs{TRY(call.axis(1, input.rank())), mode};
-  return call.set_tensor(4, TRY(call.compute(op, attrs, input, TRY(call.tensor(2)), TRY(call.tensor(3)))));
+  return call.store(4, op, attrs, input, TRY(call.tensor(2)), TRY(call.tensor(3)));
 }
 // The type is that of the result.
 Expected<void> arange(HostCall& call) {
   const ArangeAttrs attrs{Dim(TRY(call.integer(0))), Dim(TRY(call.integer(1))), TRY(call.integer(2)),
                           TRY(call.tensor(3)).dtype()};
-  return call.set_tensor(3, TRY(call.compute(Op::kArange, attrs)));
+  return call.store(3, Op::kArange, attrs);
 }
 
 constexpr HostKernel kIndexKernels[] = {

@@ -2,22 +2,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 
+#include "exec/half.h"
+#include "portable/kernels.h"
 #include "run/host_kernels.h"
 
 namespace isthmus::run {
 namespace {
 
 Expected<void> matmul(HostCall& call) {
-  return call.set_tensor(2, TRY(call.compute(Op::kMatmul, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)))));
+  return call.store(2, Op::kMatmul, NoAttrs{}, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }
 Expected<void> addmm(HostCall& call) {
   if (TRY(call.number(3)) != 1 || TRY(call.number(4)) != 1) {
     return fail(ErrorKind::kUnsupported, "an alpha or a beta other than 1");
   }
   const Tensor product = TRY(call.compute(Op::kMatmul, NoAttrs{}, TRY(call.tensor(1)), TRY(call.tensor(2))));
-  return call.set_tensor(5, TRY(call.compute(Op::kAdd, NoAttrs{}, product, TRY(call.tensor(0)))));
+  return call.store(5, Op::kAdd, NoAttrs{}, product, TRY(call.tensor(0)));
 }
 
 // One number for each of two axes; a single one stands for both.
@@ -41,7 +43,7 @@ Expected<void> convolution(HostCall& call) {
   const Ints dilation = TRY(pair(call, 5));
   const std::int64_t groups = TRY(call.integer(8));
   if (!TRY(call.truth(6))) {
-    return call.set_tensor(9, TRY(call.compute(Op::kConv2d, ConvAttrs{stride, padding, dilation, groups}, inputs)));
+    return call.store(9, Op::kConv2d, ConvAttrs{stride, padding, dilation, groups}, inputs);
   }
   const Ints added = TRY(pair(call, 7));
   for (std::size_t i = 0; i < 2; ++i) {
@@ -49,7 +51,7 @@ Expected<void> convolution(HostCall& call) {
       return bad_input("padding overflows");
   }
   const ConvTransposeAttrs attrs{stride, padding, dilation, groups};
-  return call.set_tensor(9, TRY(call.compute(Op::kConvTranspose2d, attrs, inputs)));
+  return call.store(9, Op::kConvTranspose2d, attrs, inputs);
 }
 
 Expected<void> max_pool(HostCall& call) {
@@ -74,12 +76,12 @@ Expected<void> avg_pool(HostCall& call) {
   attrs.count_include_pad = TRY(call.truth(5));
   attrs.divisor = call.is_none(6) ? 0 : TRY(call.integer(6));
   if (!call.is_none(6) && attrs.divisor == 0) return bad_input("a divisor of 0");
-  return call.set_tensor(7, TRY(call.compute(Op::kAvgPool2d, attrs, TRY(call.tensor(0)))));
+  return call.store(7, Op::kAvgPool2d, attrs, TRY(call.tensor(0)));
 }
 Expected<void> adaptive_avg_pool(HostCall& call) {
   const Ints size = TRY(pair(call, 1));
   const SizeAttrs attrs{Dims(size.begin(), size.end())};
-  return call.set_tensor(2, TRY(call.compute(Op::kAdaptiveAvgPool2d, attrs, TRY(call.tensor(0)))));
+  return call.store(2, Op::kAdaptiveAvgPool2d, attrs, TRY(call.tensor(0)));
 }
 
 // 1 / sqrt(variance + eps)
@@ -97,6 +99,43 @@ Expected<std::vector<Tensor>> with_affine(const HostCall& call, std::size_t weig
   return inputs;
 }
 
+// Result, means and factors of rows, of which one number is kept each.
+struct Normalized {
+  std::array<Tensor, 3> tensors;
+};
+void normalize(const std::vector<Tensor>& inputs, double eps, Normalized& results) {
+  dispatch_float(inputs[0].dtype(), [&]<class Number>(Number) {
+    auto& [out, means, factors] = results.tensors;
+    if (means.count() == 0) return;
+    const auto numbers = [&](std::size_t i) { return i < inputs.size() ? inputs[i].data<Number>().data() : nullptr; };
+    const auto rows = static_cast<std::size_t>(means.count());
+    portable::layer_norm(
+        portable::NormRows<Number>{numbers(0), numbers(1), numbers(2), out.mutable_data<Number>().data(),
+                                   means.mutable_data<Number>().data(), factors.mutable_data<Number>().data(), rows,
+                                   static_cast<std::size_t>(out.count()) / rows, static_cast<float>(eps)});
+  });
+}
+Expected<void> normalize_rows(HostCall& call, const std::vector<Tensor>& inputs, const std::vector<std::int64_t>& kept,
+                              double eps) {
+  const DType dtype = inputs[0].dtype();
+  Normalized results{{call.place(5, dtype, inputs[0].sizes(), inputs), call.place(6, dtype, kept, inputs),
+                      call.place(7, dtype, kept, inputs)}};
+  normalize(inputs, eps, results);
+  for (std::size_t i = 0; i < 3; ++i) TRY(call.set_tensor(5 + i, results.tensors[i]));
+  return {};
+}
+Expected<void> normalize_halves(HostCall& call, const std::vector<Tensor>& inputs,
+                                const std::vector<std::int64_t>& kept, double eps) {
+  std::vector<Tensor> wide;
+  for (const Tensor& input : inputs) wide.push_back(widened(input));
+  Normalized results{{Tensor(DType::kF32, inputs[0].sizes()), Tensor(DType::kF32, kept), Tensor(DType::kF32, kept)}};
+  normalize(wide, eps, results);
+  for (std::size_t i = 0; i < 3; ++i) {
+    TRY(call.set_tensor(5 + i, narrowed(results.tensors[i], inputs[0].dtype())));
+  }
+  return {};
+}
+
 Expected<void> layer_norm(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::vector<std::int64_t> shape = TRY(call.integers(1));
@@ -106,15 +145,15 @@ Expected<void> layer_norm(HostCall& call) {
   }
   const double eps = TRY(call.number(4));
   const std::vector<Tensor> inputs = TRY(with_affine(call, 2, 3));
-  const auto axes = static_cast<std::int64_t>(shape.size());
-  const Tensor result = TRY(call.compute(Op::kLayerNorm, LayerNormAttrs{axes, eps}, inputs));
-  std::vector<std::int64_t> reduced(shape.size());
-  std::iota(reduced.begin(), reduced.end(), input.rank() - axes);
-  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{reduced, true}, input));
-  const Tensor variance = TRY(call.compute(Op::kVariance, VarianceAttrs{reduced, true, 0}, input));
-  TRY(call.set_tensor(5, result));
-  TRY(call.set_tensor(6, mean));
-  return call.set_tensor(7, TRY(reciprocal_deviation(call, variance, eps)));
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const bool fits = inputs[i].dtype() == input.dtype() && inputs[i].sizes() == shape;
+    if (!fits) return bad_input("a weight or bias of another type or of other sizes");
+  }
+  if (!is_floating(input.dtype()) || size_of(input.dtype()) < 2) return bad_input("it normalizes floats");
+  std::vector<std::int64_t> kept = input.sizes();
+  std::fill(kept.end() - static_cast<std::ptrdiff_t>(shape.size()), kept.end(), 1);
+  if (!is_half(input.dtype())) return normalize_rows(call, inputs, kept, eps);
+  return normalize_halves(call, inputs, kept, eps);
 }
 
 Expected<void> group_norm(HostCall& call) {
@@ -169,7 +208,7 @@ Expected<void> resize(HostCall& call, ResizeMode mode, bool align_corners, std::
       attrs.size.emplace_back(static_cast<std::int64_t>(size));
     }
   }
-  return call.set_tensor(scales + 1, TRY(call.compute(Op::kResize2d, attrs, input)));
+  return call.store(scales + 1, Op::kResize2d, attrs, input);
 }
 Expected<void> resize_nearest(HostCall& call) { return resize(call, ResizeMode::kNearest, false, 2); }
 Expected<void> resize_linear(HostCall& call) { return resize(call, ResizeMode::kLinear, TRY(call.truth(2)), 3); }
@@ -180,7 +219,7 @@ Expected<void> grid_sample(HostCall& call) {
   const std::int64_t padding = TRY(call.integer(3));
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input("a mode that is unknown");
   const GridSampleAttrs attrs{kModes[mode], static_cast<GridPadding>(padding), TRY(call.truth(4))};
-  return call.set_tensor(5, TRY(call.compute(Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)))));
+  return call.store(5, Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }
 
 constexpr HostKernel kLayerKernels[] = {

@@ -66,7 +66,7 @@ Expected<void> expand(HostCall& call) {
     if (sizes[i] < 0) return bad_input(fmt::format("a size of {}", sizes[i]));
   }
   if (sizes == input.sizes()) return call.set_tensor(3, input);
-  return call.set_tensor(3, TRY(call.compute(Op::kExpand, ShapeAttrs{Dims(sizes.begin(), sizes.end())}, input)));
+  return call.store(3, Op::kExpand, ShapeAttrs{Dims(sizes.begin(), sizes.end())}, input);
 }
 
 Expected<void> select(HostCall& call) {
@@ -89,12 +89,12 @@ Expected<void> slice(HostCall& call) {
   const std::int64_t step = TRY(call.integer(4));
   if (step < 1) return bad_input(fmt::format("a step of {}", step));
   const SliceAttrs attrs{axis, start, std::max(start, end), step};
-  return call.set_tensor(5, TRY(call.compute(Op::kSlice, attrs, input)));
+  return call.store(5, Op::kSlice, attrs, input);
 }
 
 Expected<void> permute(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  return call.set_tensor(2, TRY(call.compute(Op::kPermute, AxesAttrs{TRY(call.axes(1, input.rank()))}, input)));
+  return call.store(2, Op::kPermute, AxesAttrs{TRY(call.axes(1, input.rank()))}, input);
 }
 
 Expected<void> transpose(HostCall& call) {
@@ -105,7 +105,7 @@ Expected<void> transpose(HostCall& call) {
   const auto first = static_cast<std::size_t>(TRY(call.axis(1, input.rank())));
   const auto second = static_cast<std::size_t>(TRY(call.axis(2, input.rank())));
   std::swap(attrs.axes[first], attrs.axes[second]);
-  return call.set_tensor(3, TRY(call.compute(Op::kPermute, attrs, input)));
+  return call.store(3, Op::kPermute, attrs, input);
 }
 
 Expected<void> cat(HostCall& call) {
@@ -113,7 +113,7 @@ Expected<void> cat(HostCall& call) {
   // Empty vectors take no part, whatever their rank.
   std::erase_if(inputs, [](const Tensor& tensor) { return tensor.rank() == 1 && tensor.count() == 0; });
   if (inputs.empty()) return bad_input("nothing to join");
-  return call.set_tensor(2, TRY(call.compute(Op::kCat, AxisAttrs{TRY(call.axis(1, inputs[0].rank()))}, inputs)));
+  return call.store(2, Op::kCat, AxisAttrs{TRY(call.axis(1, inputs[0].rank()))}, inputs);
 }
 
 // The result's own order of memory makes the difference.
@@ -133,7 +133,7 @@ Expected<void> pad(HostCall& call, PadMode mode, double value, std::size_t out, 
     attrs.before[rank - 1 - i / 2] = sides[i];
     attrs.after[rank - 1 - i / 2] = sides[i + 1];
   }
-  return call.set_tensor(out, TRY(call.compute(Op::kPad, attrs, input)));
+  return call.store(out, Op::kPad, attrs, input);
 }
 Expected<void> constant_pad(HostCall& call) { return pad(call, PadMode::kConstant, TRY(call.number(2)), 3, 0); }
 template <PadMode mode, std::size_t axes>
@@ -145,7 +145,7 @@ Expected<void> flip(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   AxesAttrs attrs{TRY(call.axes(1, input.rank()))};
   std::ranges::sort(attrs.axes);
-  return call.set_tensor(2, TRY(call.compute(Op::kFlip, attrs, input)));
+  return call.store(2, Op::kFlip, attrs, input);
 }
 
 constexpr HostKernel kMovementKernels[] = {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "exec/half.h"
+#include "portable/kernels.h"
 #include "run/host_kernels.h"
 
 namespace isthmus::run {
@@ -33,20 +35,20 @@ Expected<void> sum(HostCall& call) {
   const Tensor input = TRY(summand(call, 3));
   const bool keepdim = TRY(call.truth(2));
   const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
-  return call.set_tensor(4, TRY(call.compute(op, attrs, input)));
+  return call.store(4, op, attrs, input);
 }
 template <Op op>
 Expected<void> extreme(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const bool keepdim = TRY(call.truth(2));
   const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
-  return call.set_tensor(3, TRY(call.compute(op, attrs, input)));
+  return call.store(3, op, attrs, input);
 }
 Expected<void> prod(HostCall& call) {
   const Tensor input = TRY(summand(call, 3));
   const bool keepdim = TRY(call.truth(2));
   const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
-  return call.set_tensor(4, TRY(call.compute(Op::kProd, attrs, input)));
+  return call.store(4, Op::kProd, attrs, input);
 }
 // Without an axis, the position among all elements.
 template <Op op>
@@ -55,7 +57,7 @@ Expected<void> position(HostCall& call) {
   const bool keepdim = TRY(call.truth(2));
   if (!call.is_none(1)) {
     const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
-    return call.set_tensor(3, TRY(call.compute(op, attrs, input)));
+    return call.store(3, op, attrs, input);
   }
   const Tensor found = TRY(call.compute(op, ReduceAttrs{{0}, false}, input.with_sizes({input.count()})));
   return call.set_tensor(3, found.with_sizes(std::vector<std::int64_t>(keepdim ? input.sizes().size() : 0, 1)));
@@ -65,29 +67,29 @@ Expected<void> variance(HostCall& call) {
   const double correction = call.is_none(2) ? 1 : TRY(call.number(2));
   const bool keepdim = TRY(call.truth(3));
   const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim, correction};
-  return call.set_tensor(4, TRY(call.compute(Op::kVariance, attrs, input)));
+  return call.store(4, Op::kVariance, attrs, input);
 }
 Expected<void> running_sum(HostCall& call) {
   const Tensor input = TRY(summand(call, 2));
-  return call.set_tensor(3, TRY(call.compute(Op::kCumsum, AxisAttrs{TRY(call.axis(1, input.rank()))}, input)));
+  return call.store(3, Op::kCumsum, AxisAttrs{TRY(call.axis(1, input.rank()))}, input);
 }
 template <Op op>
 Expected<void> softmax(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   if (TRY(call.truth(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
-  return call.set_tensor(3, TRY(call.compute(op, AxisAttrs{TRY(call.axis(1, input.rank()))}, input)));
+  return call.store(3, op, AxisAttrs{TRY(call.axis(1, input.rank()))}, input);
 }
 Expected<void> topk(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t axis = TRY(call.axis(2, input.rank()));
   const std::int64_t count = TRY(call.integer(1));
   if (count < 0 || count > input.size(axis)) return bad_input("more of the greatest numbers than there are");
-  const SortAttrs attrs{axis, TRY(call.truth(3))};
-  const SliceAttrs first{axis, 0, count, 1};
-  const Tensor numbers = TRY(call.compute(Op::kSort, attrs, input));
-  const Tensor positions = TRY(call.compute(Op::kArgsort, attrs, input));
-  TRY(call.set_tensor(5, TRY(call.compute(Op::kSlice, first, numbers))));
-  return call.set_tensor(6, TRY(call.compute(Op::kSlice, first, positions)));
+  if (!is_floating(input.dtype()) && !is_integer(input.dtype())) return bad_input("elements that have no order");
+  const bool largest = TRY(call.truth(3));
+  const bool is_narrow = is_half(input.dtype());
+  const portable::Sorted found = portable::topk(widened(input), axis, count, largest, TRY(call.truth(4)));
+  TRY(call.set_tensor(5, is_narrow ? narrowed(found.numbers, input.dtype()) : found.numbers));
+  return call.set_tensor(6, found.positions);
 }
 
 constexpr HostKernel kReduceKernels[] = {

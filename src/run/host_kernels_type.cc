@@ -7,7 +7,7 @@ namespace {
 // To the type of the result, in its own order of memory.
 Expected<void> convert(HostCall& call) {
   const DType dtype = TRY(call.tensor(3)).dtype();
-  return call.set_tensor(3, TRY(call.compute(Op::kCast, DTypeAttrs{dtype}, TRY(call.tensor(0)))));
+  return call.store(3, Op::kCast, DTypeAttrs{dtype}, TRY(call.tensor(0)));
 }
 
 enum class Parameters : std::uint8_t { kNumbers, kTensors, kChannels };
@@ -39,7 +39,7 @@ Expected<void> quantize(HostCall& call) {
   attrs.min = TRY(call.integer(rest));
   attrs.max = TRY(call.integer(rest + 1));
   attrs.dtype = TRY(call.dtype(rest + 2));
-  return call.set_tensor(rest + 3, TRY(call.compute(Op::kQuantize, attrs, inputs)));
+  return call.store(rest + 3, Op::kQuantize, attrs, inputs);
 }
 template <Parameters parameters>
 Expected<void> dequantize(HostCall& call) {
@@ -48,7 +48,7 @@ Expected<void> dequantize(HostCall& call) {
   DequantizeAttrs attrs;
   if (parameters == Parameters::kChannels) attrs.axis = TRY(call.axis(3, inputs[0].rank()));
   if (!call.is_none(rest + 3)) attrs.dtype = TRY(call.dtype(rest + 3));
-  return call.set_tensor(rest + 4, TRY(call.compute(Op::kDequantize, attrs, inputs)));
+  return call.store(rest + 4, Op::kDequantize, attrs, inputs);
 }
 
 constexpr HostKernel kTypeKernels[] = {

@@ -136,6 +136,7 @@ Expected<void> write(LiveTensor& tensor, const Tensor& elements) {
   TRY(resize(tensor, elements.sizes()));
   if (elements.count() == 0) return {};
   if (tensor.data == nullptr) return bad_input("a tensor is used after it was freed");
+  if (elements.bytes().data() == tensor.data && tensor.is_row_major()) return {};
   const std::size_t item = size_of(tensor.dtype);
   if (tensor.is_row_major()) {
     std::memmove(tensor.data, elements.bytes().data(), elements.bytes().size());

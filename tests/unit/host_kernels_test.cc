@@ -8,12 +8,28 @@
 
 #include "run/method.h"
 #include "support/calls.h"
+#include "support/host_case.h"
 #include "support/models.h"
 #include "support/programs.h"
 
 namespace isthmus::host_kernels_test {
 namespace {
 
+using host_case::Arg;
+using host_case::Built;
+using host_case::Case;
+using host_case::CaseBuilder;
+using host_case::computed;
+using host_case::flag;
+using host_case::In;
+using host_case::Ins;
+using host_case::Ints;
+using host_case::none;
+using host_case::number;
+using host_case::Out;
+using host_case::OutNumber;
+using host_case::real;
+using host_case::Result;
 using test::floats;
 using test::ProgramBuilder;
 using testing::HasSubstr;
@@ -30,82 +46,6 @@ Tensor truth(bool value) {
 Tensor codes(std::vector<std::int64_t> sizes, const std::vector<std::int8_t>& numbers) {
   return test::tensor<std::int8_t>(std::move(sizes), numbers);
 }
-
-// An argument of a call: inputs and outputs of the program, and values that it holds.
-struct In {
-  Tensor tensor;
-};
-struct Ins {
-  std::vector<Tensor> tensors;
-};
-struct Ints {
-  std::vector<std::int64_t> numbers;
-};
-struct Out {
-  Tensor expected;
-};
-struct OutNumber {
-  pte::Value before;
-  Tensor expected;
-};
-struct Result {};  // the outs once more
-using Arg = std::variant<In, Ins, Ints, Out, OutNumber, Result, pte::Value>;
-Arg none() { return pte::Value(pte::None{}); }
-Arg number(std::int64_t value) { return pte::Value(value); }
-Arg real(double value) { return pte::Value(value); }
-Arg flag(bool value) { return pte::Value(value); }
-
-struct Case {
-  std::string kernel;
-  std::vector<Arg> args;
-};
-
-struct Built {
-  ProgramBuilder builder;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> expected;
-};
-
-class CaseBuilder {
- public:
-  Built run(const Case& facts) {
-    std::vector<pte::ValueIndex> args;
-    for (const Arg& arg : facts.args) {
-      args.push_back(std::visit([&](const auto& alternative) { return add(alternative); }, arg));
-    }
-    built_.builder.call(facts.kernel, std::move(args));
-    return std::move(built_);
-  }
-
- private:
-  pte::ValueIndex tensor(const Tensor& like) {
-    return built_.builder.tensor({like.sizes().begin(), like.sizes().end()}, like.dtype());
-  }
-  pte::ValueIndex add(const In& in) {
-    built_.inputs.push_back(in.tensor);
-    return built_.builder.input(tensor(in.tensor));
-  }
-  pte::ValueIndex add(const Ins& ins) {
-    pte::TensorList list;
-    for (const Tensor& each : ins.tensors) list.items.push_back(add(In{each}));
-    return built_.builder.value(std::move(list));
-  }
-  pte::ValueIndex add(const Ints& ints) { return built_.builder.ints(ints.numbers); }
-  pte::ValueIndex add(const Out& out) {
-    built_.expected.push_back(out.expected);
-    outs_.items.push_back(built_.builder.output(tensor(out.expected)));
-    return outs_.items.back();
-  }
-  pte::ValueIndex add(const OutNumber& out) {
-    built_.expected.push_back(out.expected);
-    return built_.builder.output(built_.builder.value(out.before));
-  }
-  pte::ValueIndex add(Result) { return outs_.items.size() == 1 ? outs_.items[0] : built_.builder.value(outs_); }
-  pte::ValueIndex add(const pte::Value& value) { return built_.builder.value(value); }
-
-  Built built_;
-  pte::TensorList outs_;
-};
 
 const Tensor kX = floats({2, 3}, {1, -2, 3, -4, 5, -6});
 
@@ -175,11 +115,6 @@ std::vector<Case> cases() {
       prim("ge", number(2), number(2), boolean(true)),
       prim("le", real(2.5), number(2), boolean(false)),
   };
-}
-
-Expected<std::vector<std::optional<Tensor>>> computed(const Built& built) {
-  auto method = TRY(run::Method::load(built.builder.file()));
-  return method.run(built.inputs);
 }
 
 TEST(HostKernels, ComputeWhatTheirNamesSay) {
