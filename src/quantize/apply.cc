@@ -14,6 +14,7 @@
 #include "quantize/groups.h"
 #include "quantize/ratios.h"
 #include "quantize/weights.h"
+#include "quantize/zeros.h"
 #include "stats/measure.h"
 
 namespace isthmus {
@@ -358,7 +359,14 @@ class Applier {
   LayerOptions layer_options(const Node& node, bool per_channel, DType input) const {
     const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
     const SumLimit* sums = input == DType::kI8 ? sum_limit_of(backend_.integers, node.op) : nullptr;
-    return {per_channel, config_.mse_weights, is_corrected ? means_of(node) : std::nullopt, sums};
+    LayerOptions options{.per_channel = per_channel,
+                         .least_squares = config_.mse_weights,
+                         .input_means = is_corrected ? means_of(node) : std::nullopt,
+                         .sums = sums};
+    if (!options.input_means) return options;
+    options.keeps_zeros = makes_zeros(graph_, node, *statistics_);
+    if (options.keeps_zeros && node.inputs.size() <= 2) options.input_means.reset();
+    return options;
   }
 
   // By channel of the node's input, where calibration has seen them.

@@ -18,6 +18,7 @@ namespace {
 // Sums over a channel of any number of tensors.
 struct ChannelMeans {
   std::vector<double> sums;
+  std::vector<bool> has_zeros;
   double count = 0;
 
   void add(const Tensor& tensor, const std::optional<Quant>& quant, ChannelAxis axis) {
@@ -27,13 +28,16 @@ struct ChannelMeans {
     for (std::size_t i = at + 1; i < rank; ++i) inner *= static_cast<std::size_t>(tensor.sizes()[i]);
     const auto channels = static_cast<std::size_t>(tensor.sizes()[at]);
     sums.resize(channels, 0);
+    has_zeros.resize(channels, false);
     if (channels == 0) return;
     const double scale = quant ? static_cast<double>(quant->scale()) : 1;
     const double zero_point = quant ? quant->zero_point : 0;
     dispatch(tensor.dtype(), [&]<class Number>(Number) {
       const auto numbers = tensor.data<Number>();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
-        sums[i / inner % channels] += (static_cast<double>(numbers[i]) - zero_point) * scale;
+        const double number = (static_cast<double>(numbers[i]) - zero_point) * scale;
+        sums[i / inner % channels] += number;
+        if (number == 0) has_zeros[i / inner % channels] = true;
       }
     });
     count += static_cast<double>(tensor.count()) / static_cast<double>(channels);
@@ -108,11 +112,19 @@ class Corrector {
     return clamp == clamps_.end() ? layer.outputs[0] : graph()[clamp->second].outputs[0];
   }
 
+  // What the layer itself makes, of the model's own values.
+  ValueId before_clamp(ValueId id) const {
+    const Node* maker = model_.producer(id);
+    return maker != nullptr && std::holds_alternative<ClampAttrs>(maker->attrs) ? maker->inputs[0] : id;
+  }
+
   Expected<void> measure_model() {
     std::map<ValueId, ChannelAxis> wanted;
     for (const Node& node : graph().nodes()) {
       if (!is_layer(graph(), node)) continue;
-      if (const auto& source = quantized_.source[seen_of(node).index]) wanted[*source] = def(node.op).channels;
+      const auto& source = quantized_.source[seen_of(node).index];
+      if (!source) continue;
+      for (const ValueId id : {*source, before_clamp(*source)}) wanted[id] = def(node.op).channels;
     }
     for (const std::vector<Tensor>& sample : samples_) {
       TRY(interpret(model_, sample, [&](ValueId id, const Tensor& tensor) {
@@ -168,6 +180,7 @@ class Corrector {
     for (std::size_t c = 0; c < found.sums.size(); ++c) by.push_back(wanted->second.mean(c) - found.mean(c));
     const ValueId bias = node.inputs[kBias];
     const Tensor old = Tensor::from(*graph().constant(bias)->data);
+    keep_zeros(old, model_means_.at(before_clamp(*source)), by);
     if (static_cast<std::size_t>(old.count()) != by.size() ||
         !std::ranges::all_of(by, [](double x) { return std::isfinite(x); })) {
       return false;
@@ -178,6 +191,16 @@ class Corrector {
     const double most = quant ? static_cast<double>(quant->scale()) * (codes.max - codes.min) : 0;
     graph().set_constant(bias, moved(old, graph().type(bias).quant, by, most));
     return true;
+  }
+
+  // Where a channel without a bias makes zeros it makes no error there: see makes_zeros.
+  static void keep_zeros(const Tensor& bias, const ChannelMeans& made, std::vector<double>& by) {
+    dispatch(bias.dtype(), [&]<class Number>(Number) {
+      const auto numbers = bias.data<Number>();
+      for (std::size_t c = 0; c < std::min(by.size(), numbers.size()); ++c) {
+        if (numbers[c] == Number{} && made.has_zeros[c]) by[c] = 0;
+      }
+    });
   }
 
   const Graph& model_;

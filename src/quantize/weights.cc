@@ -236,7 +236,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
       }
     }
     double offset = offsets.empty() ? 0 : static_cast<double>(offsets[c]);
-    if (options.input_means && layout.outer == 1) {
+    const bool is_corrected = options.input_means && layout.outer == 1 && !(options.keeps_zeros && offset == 0);
+    if (is_corrected) {
       offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
     }
     const auto float_offset = static_cast<float>(offset);

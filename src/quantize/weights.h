@@ -21,6 +21,8 @@ struct LayerOptions {
   bool least_squares = true;  // scales that lose the least, else those that clip nothing
   // The mean of each channel of the input, where the bias is to make up for what rounding the weights does to it.
   std::optional<std::vector<double>> input_means;
+  // Channels without a bias get none: they take zeros to zeros, and what reads them may divide by their norm.
+  bool keeps_zeros = false;
   // Of the device, for input codes of 8 bits; null where it has none.
   const SumLimit* sums = nullptr;
   float result_scale = 0;  // 0: the result is in float

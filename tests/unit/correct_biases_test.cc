@@ -1,6 +1,7 @@
 // Biases that are moved until the quantized model's means are those of the model.
 #include "quantize/correct_biases.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,6 +64,52 @@ TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
       const auto corrected = correct_biases(graph, *quantized, backend, samples);
       ASSERT_TRUE(corrected) << corrected.error().text();
       EXPECT_LE(distance(), before + 1e-3) << target << " " << name_of(storage);
+    }
+  }
+}
+
+// Rows of padding are zero behind layers without a bias. A norm behind them makes whole answers of whatever they are
+// instead, so that they must stay zero, whichever way biases are corrected; a channel with a bias is corrected still.
+TEST(CorrectBiases, WhatIsExactlyZeroStaysZero) {
+  constexpr std::string_view kBare = "";
+  constexpr std::string_view kSome = ", %b";
+  for (const std::string_view bias : {kBare, kSome}) {
+    const Graph graph = test::graph_of(fmt::format(R"(graph
+  const %w : f32[2,3] = [0.513,-0.233,0.127,0.301,0.7071,-0.39]
+  const %b : f32[2] = [0.0,0.25]
+  input %x : f32[4,3]
+  %p = pad(%x) before=[0,0] after=[2,0] : f32[6,3]
+  %y = linear(%p, %w{}) : f32[6,2]
+  return %y
+)",
+                                                   bias));
+    test::Chance chance(7);
+    std::vector<std::vector<Tensor>> samples(4);
+    for (auto& sample : samples) sample = {chance.reals({4, 3}, 3, 8)};
+    Statistics statistics = test::observed(graph, samples);
+    statistics.values.at("p").channels[1] = {24, {0, 0, 0}, {8, 8, 8}, {90, 88, 85}};
+    for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
+      const BackendDesc& backend = *find_backend(target);
+      for (const BiasCorrection correction : {BiasCorrection::kAnalytic, BiasCorrection::kSequential}) {
+        QuantConfig config;
+        config.front = 0;
+        config.bias_correction = correction;
+        Diagnostics diagnostics;
+        const auto made = plan(graph, backend, &statistics, config, diagnostics);
+        ASSERT_TRUE(made) << made.error().text();
+        auto quantized = apply(graph, *made, backend, &statistics, config);
+        ASSERT_TRUE(quantized) << quantized.error().text();
+        if (correction == BiasCorrection::kSequential) {
+          ASSERT_TRUE(correct_biases(graph, *quantized, backend, samples));
+        }
+        const auto found = interpret_integers(quantized->graph, samples[0], backend.integers.arithmetic);
+        ASSERT_TRUE(found) << found.error().text();
+        const auto numbers = (*found)[0]->data<float>();
+        for (const std::size_t row : {4U, 5U}) {
+          EXPECT_EQ(numbers[row * 2], 0) << target;
+          EXPECT_EQ(numbers[row * 2 + 1] == 0, bias.empty()) << target;
+        }
+      }
     }
   }
 }

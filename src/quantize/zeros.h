@@ -1,0 +1,14 @@
+// Layers that take zeros to zeros.
+#pragma once
+
+#include "ir/graph.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+// Whether a layer has made exact zeros during calibration. Where a channel has no bias, those come from inputs that are
+// zero themselves, as padding is. In codes they are as exact: there is no error for a corrected bias to make up for.
+// It would only turn nothing into something, and whoever divides by its size (a norm, a cosine) into a whole answer.
+bool makes_zeros(const Graph& graph, const Node& layer, const Statistics& statistics);
+
+}  // namespace isthmus
