@@ -77,22 +77,56 @@ std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from,
       *result};
 }
 
+std::optional<std::int64_t> row_parts(std::int64_t count) {
+  constexpr std::int64_t kMostParts = 256;
+  for (std::int64_t parts = 1; parts <= kMostParts; ++parts) {
+    if (count >= 1 && count % parts == 0 && count / parts <= kMostAdded) return parts;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The epsilon in units of the sum of squares at n = 0.
+double eps_of(double eps, float scale, std::int64_t count, std::int64_t times, std::int32_t square_shift) {
+  const double codes = static_cast<double>(times) / static_cast<double>(scale);
+  return std::ldexp(static_cast<double>(count) * codes * codes * eps, -34 - square_shift);
+}
+
+}  // namespace
+
 std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias) {
-  constexpr std::int64_t kMostCount = 32767;  // differences of 16-bit codes times the count fit 32 bits
-  if (count < 1 || count > kMostCount || !(eps >= 0)) return std::nullopt;
+  const auto parts = row_parts(count);
+  if (!parts || !std::isfinite(eps) || !(eps >= 0)) return std::nullopt;
   LayerNormConstants result;
-  result.count = static_cast<std::int32_t>(count);
+  result.parts = *parts;
+  while ((std::int64_t{1} << result.square_shift) < *parts) result.square_shift += 2;
+  const float scale = from.quant->scale();
+  // An exact mean times the count, where differences of 16-bit codes times that fit 32 bits; else in as many bits of
+  // fraction as there are, or as the epsilon leaves: the more it is, the less they count.
+  constexpr std::int64_t kMostTimes = 32767;
+  constexpr int kMostFraction = 14;
+  constexpr double kMostEps = 0x1p27;
+  const auto fits = [&](std::int64_t times) {
+    return eps_of(eps, scale, count, times, result.square_shift) < kMostEps;
+  };
+  std::int64_t times = count;
+  if (count > kMostTimes || !fits(count)) {
+    int fraction = kMostFraction;
+    while (fraction > 0 && !fits(std::int64_t{1} << fraction)) --fraction;
+    times = std::int64_t{1} << fraction;
+    result.mean = shifted_factor(static_cast<double>(times) / static_cast<double>(count));
+  }
+  result.times = static_cast<std::int32_t>(times);
   const auto many = static_cast<double>(count);
-  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1)));  // of C - 1: C <= 2^bits
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(times - 1)));  // P <= 2^bits
   const int code_bits = from.dtype == DType::kI16 ? 16 : 8;
   result.product_shift = std::max(0, code_bits + bits + 24 - 31);
-  result.exponent = result.product_shift - 33;
-  // C^3 * eps in units of the sum of squares at n = 0.
-  const auto scale = static_cast<double>(from.quant->scale());
-  const double base = many * many * many * eps / (scale * scale) * 0x1p-34;
-  if (!std::isfinite(base)) return std::nullopt;
+  result.exponent = result.product_shift - 33 - result.square_shift / 2;
+  // Beside an epsilon that does not fit even so, no code counts.
+  const double base = std::min(eps_of(eps, scale, count, times, result.square_shift), kMostEps * 0.999);
   if (base > 0) {
     int exponent = 0;
     const double mantissa = std::frexp(base, &exponent);

@@ -141,20 +141,27 @@ struct LogSoftmaxConstants {
 };
 std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from, const TensorType& to);
 
+// Rows of more numbers are added up in parts of equal length, first each of them, then all.
+inline constexpr std::int64_t kMostAdded = 32768;
+// The fewest such parts of a row; nothing where there are none, or more than 256.
+std::optional<std::int64_t> row_parts(std::int64_t count);
+
 struct LayerNormConstants {
-  std::int32_t count = 1;            // C: numbers in a row
-  std::int32_t square_shift = 0;     // p, even
-  std::int32_t most_shift = 31;      // the largest n: more would lose the epsilon
-  std::int32_t eps = 0;              // of 31 bits
-  std::int32_t eps_shift = 0;        // at n: eps >> (eps_shift - 2n)
-  std::int32_t product_shift = 0;    // k
-  std::int32_t exponent = 0;         // k - 33
-  std::vector<std::int32_t> weight;  // one, or one for each number of a row
+  std::int64_t parts = 1;             // of a row
+  std::int32_t times = 1;             // P: differences to the mean are so many times as large
+  std::optional<ShiftedFactor> mean;  // P / C, of sums; nothing where P is C, the count of numbers in a row
+  std::int32_t square_shift = 0;      // p, even: of the sums of squares of parts
+  std::int32_t most_shift = 31;       // the largest n: more would lose the epsilon
+  std::int32_t eps = 0;               // of 31 bits
+  std::int32_t eps_shift = 0;         // at n: eps >> (eps_shift - 2n)
+  std::int32_t product_shift = 0;     // k
+  std::int32_t exponent = 0;          // k - 33 - p / 2
+  std::vector<std::int32_t> weight;   // one, or one for each number of a row
   std::int32_t weight_shift = 0;
   std::vector<std::int32_t> bias;  // one, or one for each number of a row
   Multiplier result;
 };
-// Weight and bias may be empty. Nothing where the numbers leave 32 bits.
+// Weight and bias may be empty. Nothing where the numbers leave 32 bits, or the row has no parts.
 std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias);

@@ -140,6 +140,14 @@ std::vector<Case> norms() {
               [](Build& b) {
                 return b.emit(Op::kLayerNorm, LayerNormAttrs{2, 1e-5}, {b.x, b.floats({4, 5}), b.floats({4, 5})});
               }),
+      rounded("layer_norm_in_parts", {2, 3, 257, 131},
+              [](Build& b) {
+                return b.emit(Op::kLayerNorm, LayerNormAttrs{3, 1e-5}, {b.x, b.floats({3, 257, 131})});
+              }),
+      rounded("group_norm_in_parts", {1, 4, 160, 128},
+              [](Build& b) {
+                return b.emit(Op::kGroupNorm, GroupNormAttrs{2, 1e-5}, {b.x, b.floats({4}), b.floats({4})});
+              }),
       rounded("layer_norm_computed", {2, 3, 5},
               [](Build& b) {
                 const ValueId weight = b.emit(Op::kAmax, ReduceAttrs{{0, 1}, false}, {b.x});

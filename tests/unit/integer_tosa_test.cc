@@ -534,14 +534,17 @@ TEST(IntegerTosa, LogSoftmax) {
 TEST(IntegerTosa, LayerNorm) {
   Chance chance(13);
   double most[2][2] = {};
-  for (int round = 0; round < 240; ++round) {
+  for (int round = 0; round < 252; ++round) {
     const DType from = round % 2 == 0 ? DType::kI8 : DType::kI16;
     const DType to = round / 2 % 2 == 0 ? DType::kI8 : DType::kI16;
-    const auto length = static_cast<std::int64_t>(chance.scale(2, 1200));
-    const float range = chance.scale(0.05, 100);
+    // Some rows are so long that they are added up in parts; in some the epsilon is more than all codes show.
+    constexpr std::int64_t kLong[] = {32768, 40000, 65536, 3 * 224 * 224};
+    const bool is_long = round >= 240;
+    const auto length = is_long ? kLong[round % 4] : static_cast<std::int64_t>(chance.scale(2, 1200));
+    const float range = chance.scale(round % 7 == 0 ? 1e-6 : 0.05, 100);
     const double eps = round % 5 == 0 ? 0 : round % 5 == 1 ? 1e-12 : 1e-5;
     const Quant quant{{range / (from == DType::kI8 ? 127.0f : 32767.0f)}, from == DType::kI8 ? -7 : 0};
-    const Coded x = rows_of_codes(chance, 8, length, quant, from);
+    const Coded x = rows_of_codes(chance, is_long ? 4 : 8, length, quant, from);
     std::vector<Coded> inputs{x};
     if (round % 3 > 0) inputs.push_back({chance.reals({length}, -2, 3)});
     if (round % 3 > 1) inputs.push_back({chance.reals({length}, -1, 1)});
@@ -564,7 +567,7 @@ TEST(IntegerTosa, LayerNorm) {
   }
   EXPECT_LE(most[0][0], 0.501);
   EXPECT_LE(most[1][0], 0.501);
-  EXPECT_LE(most[0][1], 0.7);
+  EXPECT_LE(most[0][1], 0.85);
   EXPECT_LE(most[1][1], 0.95);
 }
 

@@ -1,4 +1,6 @@
 // Form of layer_norm, step by step as the integer kernel computes it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/ethos_u/form_families.h"
@@ -20,7 +22,10 @@ std::optional<Reason> refuse_layer_norm(const NodeForm& form) {
   for (std::size_t i = 1; i < form.node.inputs.size(); ++i) {
     if (!form.is_constant(i)) return Reason{ReasonCode::kNeedsConstant, "a computed weight or bias of a norm"};
   }
-  return refuse_count(DType::kI16, row_length(form) + 1);
+  const std::int64_t length = row_length(form);
+  if (row_parts(length)) return std::nullopt;
+  return Reason{ReasonCode::kSumRange,
+                fmt::format("{} numbers in a row, which has no equal parts of at most {}", length, kMostAdded)};
 }
 
 OrderDemand layer_norm_order(const Graph& graph, const Node& node) {
@@ -37,10 +42,46 @@ std::vector<float> floats_of(const NodeLowering& lowering, std::size_t i) {
   return result;
 }
 
-// One number, or one for each place of a row.
-Operand row_of(TosaBuilder& out, const std::vector<std::int32_t>& numbers) {
-  return out.numbers(tosa::Type::kI32, {1, std::ssize(numbers)},
-                     std::vector<std::int64_t>(numbers.begin(), numbers.end()));
+// Rows of [rows, length], or of [rows, parts, length of a part].
+struct Rows {
+  TosaBuilder& out;
+  Ints shape;
+
+  std::int64_t rank() const { return std::ssize(shape); }
+  bool has_parts() const { return rank() > 2; }
+  // One number, or one for each place of a row.
+  Operand parameters(const std::vector<std::int32_t>& numbers) const {
+    Ints sizes = shape;
+    sizes[0] = 1;
+    return out.numbers(tosa::Type::kI32, numbers.size() == 1 ? Ints(shape.size(), 1) : sizes,
+                       std::vector<std::int64_t>(numbers.begin(), numbers.end()));
+  }
+  // Over each part, and then over all of them.
+  Operand of_part(tosa::Op op, const Operand& x) const { return out.reduce(op, x, rank() - 1); }
+  Operand of_parts(tosa::Op op, const Operand& x) const { return has_parts() ? out.reduce(op, x, 1) : x; }
+  Operand reduce(tosa::Op op, const Operand& x) const { return of_parts(op, of_part(op, x)); }
+};
+
+// A sum of squares: high * 2^16 + low.
+struct Squares {
+  Operand high, low;
+};
+Squares carried(TosaBuilder& out, const Squares& x) {
+  const Operand carry = floor_shift(out, x.low, 16);
+  return {out.binary(tosa::Op::kAdd, x.high, carry), out.binary(tosa::Op::kSub, x.low, out.shift_left(carry, 16))};
+}
+Squares squares_of(const Rows& rows, const Operand& t, std::int32_t shift) {
+  TosaBuilder& out = rows.out;
+  const Operand square = out.mul(t, t);
+  const Operand high = floor_shift(out, square, 16);
+  const Operand low = out.binary(tosa::Op::kSub, square, out.shift_left(high, 16));
+  const Squares part =
+      carried(out, {rows.of_part(tosa::Op::kReduceSum, high), rows.of_part(tosa::Op::kReduceSum, low)});
+  if (!rows.has_parts()) return part;
+  const Operand whole = floor_shift(out, part.high, shift);
+  const Operand left = out.binary(tosa::Op::kSub, part.high, out.shift_left(whole, shift));
+  const Operand rest = floor_shift(out, out.binary(tosa::Op::kAdd, out.shift_left(left, 16), part.low), shift);
+  return carried(out, {rows.of_parts(tosa::Op::kReduceSum, whole), rows.of_parts(tosa::Op::kReduceSum, rest)});
 }
 
 Expected<Operand> layer_norm(NodeLowering& lowering) {
@@ -52,29 +93,28 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   if (!constants) return bad_input("numbers that leave 32 bits");
   std::int64_t count = 1;
   for (const std::int64_t size : lowering.inputs[0].shape) count *= size;
-  const Operand codes = out.reshape(lowering.inputs[0], {count / length, length});
+  const Rows rows{out, constants->parts == 1 ? Ints{count / length, length}
+                                             : Ints{count / length, constants->parts, length / constants->parts}};
+  const Operand codes = out.reshape(lowering.inputs[0], rows.shape);
   const std::int32_t zero = from.quant->zero_point;
 
   const Operand x = out.widened(codes, zero);
-  const Operand sum = out.reduce(tosa::Op::kReduceSum, x, 1);
-  const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, constants->count), sum);
+  const Operand sums = rows.of_part(tosa::Op::kReduceSum, x);
+  const Operand means = constants->mean ? out.mul(sums, constants->mean->factor, constants->mean->shift) : sums;
+  const Operand sum = rows.of_parts(tosa::Op::kReduceSum, means);
+  const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, constants->times), sum);
   // The greatest difference of the row: from its extremes, which devices find in codes.
   const auto extreme = [&](tosa::Op op) {
-    return out.mul(out.widened(out.reduce(op, codes, 1), zero), constants->count);
+    return out.mul(out.widened(rows.reduce(op, codes), zero), constants->times);
   };
   const Operand above = out.binary(tosa::Op::kSub, extreme(tosa::Op::kReduceMax), sum);
   const Operand below = out.binary(tosa::Op::kSub, sum, extreme(tosa::Op::kReduceMin));
   const Operand reach = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kMaximum, above, below), 1);
   const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants->most_shift);
 
-  // Squares in two parts, whose sums fit 32 bits.
+  // Squares in two numbers, whose sums fit 32 bits.
   const Operand t = out.shift_right(out.shift_left(difference, out.binary(tosa::Op::kSub, n, 1)), 16);
-  const Operand square = out.mul(t, t);
-  const Operand high = floor_shift(out, square, 16);
-  const Operand low = out.reduce(tosa::Op::kReduceSum, out.binary(tosa::Op::kSub, square, out.shift_left(high, 16)), 1);
-  const Operand carry = floor_shift(out, low, 16);
-  const Operand squares = out.binary(tosa::Op::kAdd, out.reduce(tosa::Op::kReduceSum, high, 1), carry);
-  const Operand rest = out.binary(tosa::Op::kSub, low, out.shift_left(carry, 16));
+  const auto [squares, rest] = squares_of(rows, t, constants->square_shift);
 
   // Each shifted to where the sum has its leading bits, and the epsilon with them.
   const auto half_zeros = [&](const Operand& of) {
@@ -82,7 +122,7 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   };
   const Operand eps_shift = less_than(out, constants->eps_shift + 16, out.shift_left(n, 1));
   const auto eps_at = [&](const Operand& bits) {
-    return out.shift_right(out.number(tosa::Type::kI32, constants->eps, 2), bounded_bits(out, bits));
+    return out.shift_right(out.number(tosa::Type::kI32, constants->eps, rows.rank()), bounded_bits(out, bits));
   };
   const Operand bound = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, squares, eps_at(eps_shift)), 1);
   const Operand h = half_zeros(bound);
@@ -98,8 +138,8 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const Operand exponent = out.binary(tosa::Op::kAdd, shifts, constants->exponent);
 
   const Operand z = shift_by(out, out.mul(difference, factor, constants->product_shift), exponent);
-  const Operand weighted = out.mul(z, row_of(out, constants->weight), constants->weight_shift);
-  const Operand y = out.binary(tosa::Op::kAdd, weighted, row_of(out, constants->bias));
+  const Operand weighted = out.mul(z, rows.parameters(constants->weight), constants->weight_shift);
+  const Operand y = out.binary(tosa::Op::kAdd, weighted, rows.parameters(constants->bias));
   const Operand result =
       out.rescale(y, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
   return out.reshape(result, lowering.result_shape());
