@@ -18,6 +18,13 @@ namespace {
 
 Range with_zero(Range range) { return {std::min(range.min, 0.0), std::max(range.max, 0.0)}; }
 
+// Whether the op's results are numbers that it reads.
+bool hands_on(Op op) {
+  if (op == Op::kForeign) return false;
+  const QFlow flow = def(op).flow;
+  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
+}
+
 int levels_of(DType storage) { return storage == DType::kI16 ? 65535 : 256; }
 
 }  // namespace
@@ -29,7 +36,9 @@ Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vect
       settings_(settings),
       storage_(storage),
       own_(graph.values().size()),
-      is_derived_(graph.values().size(), false) {
+      is_derived_(graph.values().size(), false),
+      is_last_(graph.values().size(), false) {
+  find_last();
   if (pins.empty()) return;
   for (const auto& [value, pin] : pins) {
     own_[value.index] = range_of(pin);
@@ -42,6 +51,19 @@ Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vect
   for (const Node& node : graph.nodes()) derive(node);
 }
 
+void Ranges::find_last() {
+  for (const Output& output : graph_.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) is_last_[id->index] = true;
+  }
+  for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+    const Node& node = graph_.nodes()[n];
+    if (node.outputs.empty() || !is_last_[node.outputs[0].index] || !hands_on(node.op)) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_data_input(node.op, i)) is_last_[node.inputs[i].index] = true;
+    }
+  }
+}
+
 void Ranges::derive(const Node& node) {
   if (node.op == Op::kForeign || is_derived_[node.outputs[0].index]) return;
   const std::size_t result = node.outputs[0].index;
@@ -50,7 +72,7 @@ void Ranges::derive(const Node& node) {
     is_derived_[result] = true;  // own() knows it
     return;
   }
-  if (row.flow != QFlow::kMovesData && row.flow != QFlow::kJoinsInputs && row.flow != QFlow::kNarrowsRange) return;
+  if (!hands_on(node.op)) return;
   Range range;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!is_data_input(node.op, i)) continue;
@@ -65,14 +87,13 @@ void Ranges::derive(const Node& node) {
   is_derived_[result] = true;
 }
 
-RangeOptions Ranges::options_of(ValueId id) const {
+RangeOptions Ranges::options_of(ValueId id, DType storage) const {
   const Value& value = graph_[id];
   RangeOptions options;
   if (value.kind == ValueKind::kResult) options = settings_[value.index].range;
   if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
-  options.levels = levels_of(storage_[id.index]);
-  // With so many levels clipping never pays, and the search would only cost time.
-  if (options.levels > 256 && options.estimator == Estimator::kMse) options.estimator = Estimator::kMinMax;
+  options.levels = levels_of(storage);
+  options.is_last = is_last_[id.index];
   return options;
 }
 
@@ -115,13 +136,16 @@ Range Ranges::limited(ValueId id, Range range) const {
 
 Expected<Range> Ranges::own(ValueId id) {
   std::optional<Range>& cached = own_[id.index];
-  if (!cached) {
-    Range range;
-    const bool has_statistics = is_known() || (is_derived_[id.index] && graph_.constant(id) != nullptr);
-    if (has_statistics) range = range_of(*TRY(statistics_of(id)), options_of(id));
-    cached = limited(id, range);
-  }
+  if (!cached) cached = TRY(own(id, storage_[id.index]));
   return *cached;
+}
+
+Expected<Range> Ranges::own(ValueId id, DType storage) {
+  if (own_[id.index] && (storage == storage_[id.index] || is_derived_[id.index])) return *own_[id.index];
+  Range range;
+  const bool has_statistics = is_known() || (is_derived_[id.index] && graph_.constant(id) != nullptr);
+  if (has_statistics) range = range_of(*TRY(statistics_of(id)), options_of(id, storage));
+  return limited(id, range);
 }
 
 Expected<Range> Ranges::shared(std::span<const ValueId> values) {
@@ -137,10 +161,11 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
   if (!is_known()) return hull;
   // The estimator of whoever computes counts before that of an input or a constant.
   const ValueId first = *std::ranges::min_element(values, {}, [&](ValueId id) {
-    const RangeOptions options = options_of(id);
+    const RangeOptions options = options_of(id, storage_[id.index]);
     return std::tuple(graph_[id].kind != ValueKind::kResult, options.estimator, options.percentile, options.levels);
   });
-  const RangeOptions options = options_of(first);
+  RangeOptions options = options_of(first, storage_[first.index]);
+  options.is_last = std::ranges::any_of(values, [&](ValueId id) { return is_last_[id.index]; });
   const Range found = shared_range_of(parts, options);
   return Range{std::max(found.min, hull.min), std::min(found.max, hull.max)};
 }

@@ -26,6 +26,8 @@ class Ranges {
   // Contains 0; [0, 0] where nothing is known or only zeros were seen. A value of which calibration says nothing is an
   // error: the statistics belong to another graph.
   Expected<Range> own(ValueId id);
+  // The same in codes of another width.
+  Expected<Range> own(ValueId id, DType storage);
   // One range for several values, each of which counts as much as any other. What only moves the numbers of another
   // value of the list should not be in it.
   Expected<Range> shared(std::span<const ValueId> values);
@@ -35,9 +37,11 @@ class Ranges {
   Expected<const ValueStatistics*> statistics_of(ValueId id);
   // What the op, the user or a clamp say of the range.
   Range limited(ValueId id, Range range) const;
-  RangeOptions options_of(ValueId id) const;
+  RangeOptions options_of(ValueId id, DType storage) const;
   // What follows from pins alone.
   void derive(const Node& node);
+  // Values that leave the model, as they are or moved, joined or clamped.
+  void find_last();
 
   const Graph& graph_;
   const Statistics* statistics_;
@@ -46,6 +50,7 @@ class Ranges {
   std::map<ValueId, ValueStatistics> of_constants_;
   std::vector<std::optional<Range>> own_;
   std::vector<bool> is_derived_;  // by value: known without statistics
+  std::vector<bool> is_last_;     // by value
 };
 
 }  // namespace isthmus

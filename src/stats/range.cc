@@ -54,6 +54,11 @@ std::vector<Mass> masses_of(const Histogram& histogram) {
   return masses;
 }
 
+// The order in which parts come must not change the last bits of sums.
+void sort(std::vector<Mass>& masses) {
+  std::ranges::sort(masses, {}, [](const Mass& mass) { return std::pair(mass.at, mass.weight); });
+}
+
 // What numbers lose by rounding to the levels of a range, and by being clipped to it. Sums over the masses up to each
 // of them make the loss of any range a matter of two searches.
 class SquareError {
@@ -96,10 +101,56 @@ class SquareError {
   std::vector<Sums> sums_;  // before each mass, and of all
 };
 
-// Shrinks each end in turn while that pays; both ends start at what was seen.
+// Samples that speak for themselves. With so many, guesses at what lies beyond them save nothing on 2,000 images that
+// were not among them; with half as many they save up to 2.5 dB.
+constexpr std::uint64_t kEnoughSamples = 16;
+
+// So many levels that rounding loses nothing that counts. Then there is room for what was not seen: twice of what was,
+// or more where samples differ much, up to what one in 10,000 samples would need. Two bits at most: functions of 16-bit
+// codes come from tables whose entries lie as far apart as the range is wide.
+constexpr int kFewLevels = 256;
+Range with_room(const ValueStatistics& statistics, Range seen) {
+  constexpr double kLeastRoom = 2;
+  constexpr double kMostRoom = 4;
+  constexpr double kRare = 10000;
+  const Excess excess = excess_of(statistics);
+  const double far =
+      std::max(0.0, portable::log(kRare / static_cast<double>(std::max<std::uint64_t>(statistics.samples, 1))));
+  const auto widened = [&](double end, double by) {
+    return std::clamp(std::abs(end) + by * far, kLeastRoom * std::abs(end), kMostRoom * std::abs(end));
+  };
+  return {-widened(seen.min, excess.below), widened(seen.max, excess.above)};
+}
+
+// The numbers with which as many samples again would exceed those that were seen: one extreme of each of them, as
+// often as that happens, spread as exponential tails are. Returns how far out a range may reach for them.
+Range add_excess(const ValueStatistics& statistics, Range seen, double whole, std::vector<Mass>& masses) {
+  constexpr std::array kQuantiles{0.0645, 0.2076, 0.3747, 0.5754, 0.8267, 1.1632, 1.674, 2.7726};  // of 1/16, 3/16, ...
+  if (statistics.samples >= kEnoughSamples) return seen;
+  const Excess excess = excess_of(statistics);
+  const auto samples = static_cast<double>(statistics.samples);
+  const double share = samples / (samples + 1) / static_cast<double>(statistics.moments.count);
+  const auto min = static_cast<double>(statistics.moments.min);
+  const auto max = static_cast<double>(statistics.moments.max);
+  for (const double quantile : kQuantiles) {
+    const double weight = whole * share / static_cast<double>(kQuantiles.size());
+    if (excess.below > 0) masses.push_back({min - excess.below * quantile, weight});
+    if (excess.above > 0) masses.push_back({max + excess.above * quantile, weight});
+  }
+  return {std::min(seen.min, min - excess.below), std::max(seen.max, max + excess.above)};
+}
+
+double weight_of(const std::vector<Mass>& masses) {
+  double weight = 0;
+  for (const Mass& mass : masses) weight += mass.weight;
+  return weight;
+}
+
+// Shrinks each end in turn while that pays, or widens it up to where it may reach; both start at what was seen.
 template <class Loss>
-Range search(Range seen, const Loss& loss) {
+Range search(Range seen, Range reach, const Loss& loss) {
   constexpr int kSteps = 100;
+  constexpr int kStepsBeyond = 20;
   Range best = seen;
   double least = loss(seen);
   const auto try_range = [&](Range range) {
@@ -113,16 +164,16 @@ Range search(Range seen, const Loss& loss) {
     const double share = 1 - static_cast<double>(i) / kSteps;
     try_range({seen.min * share, seen.max * share});
   }
+  const auto try_ends = [&](double end, double beyond, const auto& with_end) {
+    for (int i = 0; end != 0 && i < kSteps; ++i) try_range(with_end(end * (1 - static_cast<double>(i) / kSteps)));
+    for (int i = 1; beyond != end && i <= kStepsBeyond; ++i) {
+      try_range(with_end(end + (beyond - end) * static_cast<double>(i) / kStepsBeyond));
+    }
+  };
   for (int round = 0; round < 2; ++round) {
     const Range from = best;
-    for (int i = 0; i < kSteps; ++i) {
-      const double share = 1 - static_cast<double>(i) / kSteps;
-      if (seen.max > 0) try_range({best.min, std::max(seen.max * share, 0.0)});
-    }
-    for (int i = 0; i < kSteps; ++i) {
-      const double share = 1 - static_cast<double>(i) / kSteps;
-      if (seen.min < 0) try_range({std::min(seen.min * share, 0.0), best.max});
-    }
+    try_ends(seen.max, reach.max, [&](double end) { return Range{best.min, end}; });
+    try_ends(seen.min, reach.min, [&](double end) { return Range{end, best.max}; });
     if (best == from) break;
   }
   return best;
@@ -203,6 +254,14 @@ std::span<const Estimator> estimators() {
   return kAll;
 }
 
+Excess excess_of(const ValueStatistics& statistics) {
+  if (statistics.samples < 2) return {};
+  const auto samples = static_cast<double>(statistics.samples);
+  const auto tail = [&](double distance) { return on_grid(std::max(distance, 0.0) / portable::log(samples)); };
+  return {tail(statistics.sum_of_min / samples - static_cast<double>(statistics.moments.min)),
+          tail(static_cast<double>(statistics.moments.max) - statistics.sum_of_max / samples)};
+}
+
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
   const Moments& moments = statistics.moments;
   if (moments.count == 0) return {};
@@ -226,37 +285,46 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     }
     case Estimator::kMse:
     case Estimator::kEntropy: {
-      const std::vector<Mass> masses = masses_of(statistics.histogram);
+      const bool is_entropy = options.estimator == Estimator::kEntropy;
+      if (!is_entropy && options.levels > kFewLevels) {
+        return options.is_last || statistics.samples < kEnoughSamples ? with_room(statistics, seen) : seen;
+      }
+      std::vector<Mass> masses = masses_of(statistics.histogram);
       if (masses.empty()) return seen;
-      if (options.estimator == Estimator::kMse) return search(seen, SquareError(masses, options.levels));
-      return search(seen, [&](Range range) { return divergence(masses, range, options.levels); });
+      if (is_entropy) {
+        return search(seen, seen, [&](Range range) { return divergence(masses, range, options.levels); });
+      }
+      const Range reach = add_excess(statistics, seen, weight_of(masses), masses);
+      sort(masses);
+      return search(seen, reach, SquareError(masses, options.levels));
     }
   }
   return seen;
 }
 
 Range shared_range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options) {
+  const auto hull_of = [](Range a, Range b) { return Range{std::min(a.min, b.min), std::max(a.max, b.max)}; };
+  const bool is_searched = options.estimator == Estimator::kEntropy ||
+                           (options.estimator == Estimator::kMse && options.levels <= kFewLevels);
+  RangeOptions of_part = options;
+  if (is_searched) of_part.estimator = Estimator::kMinMax;
   Range hull;
+  Range reach;
   std::vector<Mass> masses;
   for (const ValueStatistics* part : parts) {
-    const Range own = range_of(
-        *part, {options.estimator == Estimator::kMse || options.estimator == Estimator::kEntropy ? Estimator::kMinMax
-                                                                                                 : options.estimator,
-                options.percentile, options.levels});
-    hull = {std::min(hull.min, own.min), std::max(hull.max, own.max)};
+    const Range own = range_of(*part, of_part);
+    hull = hull_of(hull, own);
     std::vector<Mass> own_masses = masses_of(part->histogram);
-    double weight = 0;
-    for (const Mass& mass : own_masses) weight += mass.weight;
+    const double weight = weight_of(own_masses);
+    if (own_masses.empty()) continue;
+    if (options.estimator == Estimator::kMse) reach = hull_of(reach, add_excess(*part, own, weight, own_masses));
     for (const Mass& mass : own_masses) masses.push_back({mass.at, mass.weight / weight});
   }
-  // The order of the parts must not change the last bits of sums.
-  std::ranges::sort(masses, {}, [](const Mass& mass) { return std::pair(mass.at, mass.weight); });
-  if (masses.empty()) return hull;
-  if (options.estimator == Estimator::kMse) return search(hull, SquareError(masses, options.levels));
-  if (options.estimator == Estimator::kEntropy) {
-    return search(hull, [&](Range range) { return divergence(masses, range, options.levels); });
-  }
-  return hull;
+  if (!is_searched || masses.empty()) return hull;
+  reach = hull_of(hull, reach);
+  sort(masses);
+  if (options.estimator == Estimator::kMse) return search(hull, reach, SquareError(masses, options.levels));
+  return search(hull, hull, [&](Range range) { return divergence(masses, range, options.levels); });
 }
 
 }  // namespace isthmus

@@ -13,7 +13,7 @@ namespace isthmus {
 enum class Estimator : std::uint8_t {
   kMinMax,         // everything that was seen
   kPercentile,     // all but the outermost numbers
-  kMse,            // the least mean square of rounding and clipping errors
+  kMse,            // the least mean square of rounding and clipping errors, of a sample that is still to come
   kMovingAverage,  // the average over samples of each sample's extremes
   kEntropy,        // the distribution after quantization says most about the one before (Kullback-Leibler)
 };
@@ -31,10 +31,22 @@ struct RangeOptions {
   Estimator estimator = Estimator::kMse;
   double percentile = 0.9999;  // of the numbers lie inside; half of the others on each side
   int levels = 256;            // of the quantization, for those that simulate it
+  bool is_last = false;        // nobody computes with the numbers any more
 };
 
-// Always contains 0; [0, 0] where only zeros were seen. Ends have few significant bits, fewer than float kernels of two
-// CPUs agree in.
+// How far the numbers of a sample that was not seen may lie outside of all that were. Extremes of samples have tails
+// that fall off exponentially: the greatest of n of them is ln(n) times the scale of that tail above their mean, and
+// the next one is above the greatest once in n + 1 times, by that scale on average. 0 where one sample says nothing.
+struct Excess {
+  double below = 0;
+  double above = 0;
+};
+Excess excess_of(const ValueStatistics& statistics);
+
+// Always contains 0; [0, 0] where only zeros were seen. Only kMse reaches beyond what was seen, where samples were few:
+// a little where a fresh sample would lose more by clipping than all lose by rounding, and by one bit and more where
+// there are so many levels that rounding costs nothing. There, what leaves the model always has that room.
+// Ends have few significant bits, fewer than float kernels of two CPUs agree in.
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options = {});
 // One range for several values, each of which weighs as much as any other however many numbers it has.
 Range shared_range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options = {});

@@ -237,15 +237,59 @@ TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
   EXPECT_NE(mse, percentile);
 }
 
-TEST(Estimators, RangesHoldZeroAndNothingThatWasNotSeen) {
+// What a sample brings that nobody has seen: with 16 bits there is room for it, with 8 a little where numbers are few.
+TEST(Estimators, LeastSquaresLeaveRoomForAFreshSample) {
+  std::mt19937 random(4);
+  std::exponential_distribution<float> tail;
+  const auto drawn_samples = [&](std::size_t samples, std::size_t each) {
+    std::vector<float> numbers(samples * each);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::sin(static_cast<float>(i));
+    for (std::size_t i = 0; i < samples; ++i) numbers[i * each] = 1 + tail(random);
+    return statistics_of(numbers, each);
+  };
+  RangeOptions narrow;
+  RangeOptions wide;
+  wide.levels = 65535;
+  for (const std::size_t samples : {2, 8, 15}) {
+    const ValueStatistics few = drawn_samples(samples, 10);
+    const auto seen = static_cast<double>(few.moments.max);
+    EXPECT_GE(range_of(few, wide).max, 2 * seen);
+    EXPECT_LE(range_of(few, wide).max, 4 * seen);
+    EXPECT_GT(range_of(few, narrow).max, seen);
+    EXPECT_LT(range_of(few, narrow).max, 2.5 * seen);
+    const ValueStatistics* parts[] = {&few, &few};
+    EXPECT_GE(shared_range_of(parts, wide).max, 2 * seen);
+    EXPECT_GT(shared_range_of(parts, narrow).max, seen);
+    // Many numbers lose more by rounding than one of them by clipping.
+    const ValueStatistics many = drawn_samples(samples, 100'000);
+    EXPECT_LE(range_of(many, narrow).max, static_cast<double>(many.moments.max));
+  }
+  // Enough samples speak for themselves; what leaves the model has room whatever they say.
+  const ValueStatistics enough = drawn_samples(32, 10);
+  const auto seen = static_cast<double>(enough.moments.max);
+  EXPECT_LE(range_of(enough, narrow).max, seen);
+  EXPECT_EQ(range_of(enough, wide).max, seen);
+  RangeOptions last = wide;
+  last.is_last = true;
+  EXPECT_GE(range_of(enough, last).max, 2 * seen);
+  // Samples that are all alike, or one alone, say nothing of others: 8 bits stay with what was seen.
+  const ValueStatistics alike = statistics_of(std::vector<float>(80, 1.5F), 10);
+  EXPECT_LE(range_of(alike, narrow).max, 1.5);
+  EXPECT_EQ(range_of(alike, wide).max, 3.0);
+  const ValueStatistics one = drawn_samples(1, 10);
+  EXPECT_LE(range_of(one, narrow).max, static_cast<double>(one.moments.max));
+}
+
+TEST(Estimators, RangesHoldZeroAndLittleThatWasNotSeen) {
   for (const Shape& shape : shapes()) {
     const ValueStatistics statistics = statistics_of(drawn(shape, 5000), 500);
     for (const Estimator estimator : estimators()) {
       const Range range = estimate(statistics, estimator);
       EXPECT_LE(range.min, 0) << shape.name << " " << name_of(estimator);
       EXPECT_GE(range.max, 0) << shape.name << " " << name_of(estimator);
-      EXPECT_GE(range.min, std::min(0.0, static_cast<double>(statistics.moments.min)) * (1 + kGrid));
-      EXPECT_LE(range.max, std::max(0.0, static_cast<double>(statistics.moments.max)) * (1 + kGrid));
+      const Excess excess = estimator == Estimator::kMse ? excess_of(statistics) : Excess{};
+      EXPECT_GE(range.min, std::min(0.0, static_cast<double>(statistics.moments.min) - excess.below) * (1 + kGrid));
+      EXPECT_LE(range.max, std::max(0.0, static_cast<double>(statistics.moments.max) + excess.above) * (1 + kGrid));
       EXPECT_EQ(estimator_from_name(name_of(estimator)), estimator);
     }
   }
