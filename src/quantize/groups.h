@@ -12,6 +12,9 @@ namespace isthmus {
 
 // Bits that codes have besides the first 8.
 inline double spare_bits(DType storage) { return storage == DType::kI16 ? 8 : 0; }
+// A join that leaves one of its inputs with so many bits less than it could have takes 16 bits, or is worth a warning
+// where there are none.
+inline constexpr double kJoinBits = 3;
 // What a reader may lose by sharing before a rescale is put in.
 inline double bits_to_lose(const QuantConfig& config, DType storage) { return config.cut_bits + spare_bits(storage); }
 

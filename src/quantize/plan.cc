@@ -23,9 +23,6 @@
 namespace isthmus {
 namespace {
 
-// A join that leaves one of its inputs with so many bits less than it could have is worth a warning.
-constexpr double kJoinWarningBits = 3;
-
 // Whether the node's result holds numbers that none of its inputs has.
 bool adds_numbers(const Node& node) {
   const auto* pad = std::get_if<PadAttrs>(&node.attrs);
@@ -112,7 +109,7 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
       if (narrow == nullptr || own < least) std::tie(narrow, least) = std::pair(&graph[node.inputs[i]], own);
       if (wide == nullptr || own > most) std::tie(wide, most) = std::pair(&graph[node.inputs[i]], own);
     }
-    const double worth_saying = kJoinWarningBits + spare_bits(plan.group(node.outputs[0])->storage);
+    const double worth_saying = kJoinBits + spare_bits(plan.group(node.outputs[0])->storage);
     if (narrow == nullptr || portable::log2(most / least) < worth_saying) continue;
     diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
                      fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
@@ -214,13 +211,16 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   const std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
   Precisions precisions = choose_precisions(graph, backend, settings, config);
-  const std::vector<DType> storage = choose_widths(graph, backend, precisions.of_node, settings, config);
+  const Pins pins = pins_of(graph);
+  const std::vector<DType> asked = asked_widths(graph, settings, config);
+  Ranges ranges_asked(graph, statistics, settings, asked, pins);
+  ChosenWidths widths = TRY(choose_widths(graph, backend, precisions.of_node, settings, config, ranges_asked));
+  const std::vector<DType>& storage = widths.of_value;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     if (precisions.causes[n] != PrecisionCause::kOnlyIntegers) continue;
     const bool is_widened = storage[graph.nodes()[n].outputs[0].index] != settings[n].storage;
     if (is_widened) precisions.causes[n] = PrecisionCause::kWide;
   }
-  const Pins pins = pins_of(graph);
   Ranges ranges(graph, statistics, settings, storage, pins);
   Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));
 
@@ -235,7 +235,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
   plan.has_ranges = ranges.is_known() || (!pins.empty() && plan.unknown.empty());
-  narrow_readers(graph, backend.integers, storage, plan);
+  TRY(narrow_readers(graph, backend.integers, widths, ranges, plan));
   TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
     TRY(keep_ratios(graph, backend, plan));

@@ -62,29 +62,36 @@ Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, 
   return {};
 }
 
-void narrow_readers(const Graph& graph, const IntegerRules& rules, const std::vector<DType>& storage, QuantPlan& plan) {
-  if (rules.wide_reads == nullptr) return;
+Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, const ChosenWidths& widths, Ranges& ranges,
+                              QuantPlan& plan) {
+  const std::vector<DType>& storage = widths.of_value;
+  if (rules.wide_reads == nullptr) return {};
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (plan.precision[n] != Precision::kCodes || must_share(rules, node.op)) continue;
     std::vector<std::size_t> wide;
     bool has_narrow = false;
+    bool shall_narrow = false;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
       if (storage[node.inputs[i].index] == DType::kI16) {
         wide.push_back(i);
+        shall_narrow = shall_narrow || widths.narrow_reads.contains({NodeId{n}, i});
       } else {
         has_narrow = true;
       }
     }
     if (wide.empty()) continue;
     const bool mixes = has_narrow && rules.wide_reads(node) == WideReads::kNever;
-    if (!mixes && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index]))) continue;
+    if (!mixes && !shall_narrow && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index])))
+      continue;
     for (const std::size_t i : wide) {
-      const Range& range = plan.group(node.inputs[i])->range;
+      const Group& group = *plan.group(node.inputs[i]);
+      const Range range = group.pin || !plan.has_ranges ? group.range : TRY(ranges.own(node.inputs[i], DType::kI8));
       plan.narrowed[{NodeId{n}, i}] = {DType::kI8, plan.has_ranges ? parameters_of(range, DType::kI8) : Quant{{1.0F}}};
     }
   }
+  return {};
 }
 
 }  // namespace isthmus

@@ -6,11 +6,14 @@
 #include "backends/backend.h"
 #include "quantize/plan.h"
 #include "quantize/ranges.h"
+#include "quantize/widths.h"
 
 namespace isthmus {
 
-// A reader that has no form with 16 bits, or that multiplies codes of two widths, takes 8 bits of all.
-void narrow_readers(const Graph& graph, const IntegerRules& rules, const std::vector<DType>& storage, QuantPlan& plan);
+// A reader that has no form with 16 bits, or that multiplies codes of two widths, or that shall not read 16 bits, takes
+// 8 bits of all, in the range that the value would have alone.
+Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, const ChosenWidths& widths, Ranges& ranges,
+                              QuantPlan& plan);
 
 // Constant data get parameters of their own wherever their reader does not tie them to its result. After
 // `narrow_readers`, since constants are as wide as what is read beside them.

@@ -1,11 +1,16 @@
 // Everything is wide until somebody objects, and then whatever depends on that.
 #include "quantize/widths.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
+#include "base/portable_math.h"
 #include "base/union_find.h"
+#include "ops/table.h"
 #include "quantize/front.h"
+#include "quantize/groups.h"
 #include "quantize/pins.h"
 
 namespace isthmus {
@@ -17,32 +22,36 @@ constexpr DType kWide = DType::kI16;
 class WidthChooser {
  public:
   WidthChooser(const Graph& graph, const IntegerRules& rules, const std::vector<Precision>& precision,
-               const std::vector<NodeSettings>& settings, const QuantConfig& config)
+               const std::vector<NodeSettings>& settings, const QuantConfig& config, Ranges& ranges)
       : graph_(graph),
         rules_(rules),
         precision_(precision),
         settings_(settings),
         config_(config),
+        ranges_(ranges),
         is_front_(front_layers(graph, config.inputs == BorderType::kFloat ? config.front : 0)),
         sets_(graph.values().size()),
         is_narrow_(graph.values().size(), false),
+        is_wanted_(graph.values().size(), false),
         readers_for_(graph.values().size()) {}
 
-  std::vector<bool> are_wide() {
+  Expected<void> run() {
     join_sharing();
     object_at_border();
-    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      if (precision_[n] == Precision::kCodes) object_at_node(n);
-    }
+    each_node([&](NodeId id) { object_to_result(id); });
+    TRY(want_joins());
+    each_node([&](NodeId id) { object_to_reads(id); });
     while (!objections_.empty()) {
       const std::uint32_t set = objections_.back();
       objections_.pop_back();
-      for (const std::uint32_t read : std::exchange(readers_for_[set], {})) object(ValueId{read});
+      for (const std::uint32_t read : std::exchange(readers_for_[set], {})) {
+        if (!is_wanted_[sets_.find(read)]) object(ValueId{read});
+      }
     }
-    std::vector<bool> result;
-    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) result.push_back(!is_narrow_[sets_.find(i)]);
-    return result;
+    return {};
   }
+  bool is_wide(std::uint32_t value) { return !is_narrow_[sets_.find(value)]; }
+  std::set<Tie> take_narrow_reads() { return std::move(narrow_reads_); }
 
  private:
   bool is_data(const Node& node, std::size_t i) const {
@@ -75,26 +84,57 @@ class WidthChooser {
     }
   }
 
-  void object_at_node(std::size_t n) {
-    const Node& node = graph_.nodes()[n];
-    const ValueId result = node.outputs[0];
-    const auto refuses = [&](DType data, DType made) {
-      return rules_.refusal(graph_, node, CodeTypes(data, made)).has_value();
-    };
-    if (settings_[n].is_storage_given) object(result);
-    if (must_share(rules_, node.op)) {
-      if (refuses(kWide, kWide)) object(result);
-      return;
+  template <class Use>
+  void each_node(const Use& use) {
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (precision_[n] == Precision::kCodes) use(NodeId{n});
     }
-    const WideReads reads = is_front_[n] ? WideReads::kAlways : rules_.wide_reads(node);
-    if (refuses(kNarrow, kWide)) object(result);
-    const bool can_read = reads != WideReads::kNever && !refuses(kWide, kWide) && !refuses(kWide, kNarrow);
+  }
+  bool refuses(const Node& node, DType data, DType made) const {
+    return rules_.refusal(graph_, node, CodeTypes(data, made)).has_value();
+  }
+
+  void object_to_result(NodeId id) {
+    const Node& node = graph_[id];
+    if (settings_[id.index].is_storage_given) object(node.outputs[0]);
+    const bool shares = must_share(rules_, node.op);
+    if (refuses(node, shares ? kWide : kNarrow, kWide)) object(node.outputs[0]);
+  }
+
+  // Joins where one input would be left with too few bits beside another, wherever they can be wide.
+  Expected<void> want_joins() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      const bool is_join = precision_[n] == Precision::kCodes && def(node.op).flow == QFlow::kJoinsInputs;
+      if (!is_join || !must_share(rules_, node.op)) continue;
+      const std::uint32_t set = sets_.find(node.outputs[0].index);
+      if (is_narrow_[set]) continue;
+      double least = std::numeric_limits<double>::infinity();
+      double most = 0;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!is_data_input(node.op, i)) continue;
+        const Range range = TRY(ranges_.own(node.inputs[i]));
+        if (range.max > range.min) least = std::min(least, range.max - range.min);
+        most = std::max(most, range.max - range.min);
+      }
+      if (most > 0 && portable::log2(most / least) >= kJoinBits) is_wanted_[set] = true;
+    }
+    return {};
+  }
+
+  void object_to_reads(NodeId id) {
+    const Node& node = graph_[id];
+    if (must_share(rules_, node.op)) return;
+    const WideReads reads = is_front_[id.index] ? WideReads::kAlways : rules_.wide_reads(node);
+    const bool can_read = reads != WideReads::kNever && !refuses(node, kWide, kWide) && !refuses(node, kWide, kNarrow);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data(node, i)) continue;
-      if (!can_read) {
+      if (!can_read && is_wanted_[sets_.find(node.inputs[i].index)]) {
+        narrow_reads_.insert({id, i});
+      } else if (!can_read) {
         object(node.inputs[i]);
       } else if (reads == WideReads::kForWide) {
-        readers_for_[sets_.find(result.index)].push_back(node.inputs[i].index);
+        readers_for_[sets_.find(node.outputs[0].index)].push_back(node.inputs[i].index);
       }
     }
   }
@@ -104,18 +144,20 @@ class WidthChooser {
   const std::vector<Precision>& precision_;
   const std::vector<NodeSettings>& settings_;
   const QuantConfig& config_;
+  Ranges& ranges_;
   std::vector<bool> is_front_;
-  UnionFind sets_;                                       // of values that share parameters
-  std::vector<bool> is_narrow_;                          // by root
+  UnionFind sets_;               // of values that share parameters
+  std::vector<bool> is_narrow_;  // by root
+  std::vector<bool> is_wanted_;  // by root: stays wide whoever reads it
+  std::set<Tie> narrow_reads_;
   std::vector<std::vector<std::uint32_t>> readers_for_;  // by root: what is wide only if that is
   std::vector<std::uint32_t> objections_;                // roots whose readers are still to be told
 };
 
 }  // namespace
 
-std::vector<DType> choose_widths(const Graph& graph, const BackendDesc& backend,
-                                 const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
-                                 const QuantConfig& config) {
+std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettings>& settings,
+                                const QuantConfig& config) {
   std::vector<DType> widths(graph.values().size(), config.storage);
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     for (const ValueId output : graph.nodes()[n].outputs) widths[output.index] = settings[n].storage;
@@ -124,11 +166,20 @@ std::vector<DType> choose_widths(const Graph& graph, const BackendDesc& backend,
   for (const ValueId input : graph.inputs()) {
     widths[input.index] = pinned.storage[input.index].value_or(config.storage);
   }
+  return widths;
+}
+
+Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& backend,
+                                     const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
+                                     const QuantConfig& config, Ranges& ranges) {
+  ChosenWidths widths{asked_widths(graph, settings, config), {}};
   if (!config.wide || config.storage != kNarrow || backend.integers.wide_reads == nullptr) return widths;
-  const std::vector<bool> are_wide = WidthChooser(graph, backend.integers, precision, settings, config).are_wide();
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    if (are_wide[i]) widths[i] = kWide;
+  WidthChooser chooser(graph, backend.integers, precision, settings, config, ranges);
+  TRY(chooser.run());
+  for (std::uint32_t i = 0; i < widths.of_value.size(); ++i) {
+    if (chooser.is_wide(i)) widths.of_value[i] = kWide;
   }
+  widths.narrow_reads = chooser.take_narrow_reads();
   return widths;
 }
 

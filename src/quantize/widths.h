@@ -1,19 +1,32 @@
 // Which values have codes of 8 bits and which of 16.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "backends/backend.h"
 #include "quantize/config.h"
 #include "quantize/plan.h"
+#include "quantize/ranges.h"
 
 namespace isthmus {
 
-// By value. Where nothing else is asked for, and the device has both, codes have 16 bits if everybody who reads them
-// computes in 32 bits anyway: they lose nothing then, and nothing takes longer. What must share parameters has one
-// width. The first layers read 16 bits too; see QuantConfig::front. The order of nodes does not matter.
-std::vector<DType> choose_widths(const Graph& graph, const BackendDesc& backend,
-                                 const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
-                                 const QuantConfig& config);
+struct ChosenWidths {
+  std::vector<DType> of_value;
+  std::set<Tie> narrow_reads;  // who takes 8 bits of a value of 16
+};
+
+// Where nothing else is asked for, and the device has both, codes have 16 bits if everybody who reads them computes in
+// 32 bits anyway: they lose nothing then, and nothing takes longer. So do joins of which one input would lose too many
+// bits beside another; who multiplies them then reads 8 bits of what it needs. What must share parameters has one
+// width. The first layers read 16 bits too; see QuantConfig::front. The order of nodes does not matter. `ranges` are
+// those of 8 bits.
+Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& backend,
+                                     const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
+                                     const QuantConfig& config, Ranges& ranges);
+
+// What is asked for: by the user, or by the archive.
+std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettings>& settings,
+                                const QuantConfig& config);
 
 }  // namespace isthmus

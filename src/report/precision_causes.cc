@@ -21,7 +21,7 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
     {PrecisionCause::kWide, "wide",
-     "only sums of 32 bits and the first layers read it, so 16 bits cost next to nothing",
+     "only sums of 32 bits and the first layers read it, so 16 bits cost next to nothing; or a join needs them",
      "`wide = false` in quant.toml leaves it 8"},
     {PrecisionCause::kArchive, "archive", "the archive has quantized it", ""},
     {PrecisionCause::kLeftInFloat, "left-in-float", "the archive has quantized other nodes, and left this one in float",

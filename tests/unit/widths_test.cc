@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "exec/interpreter.h"
 #include "quantize/apply.h"
 #include "quantize/precision.h"
 #include "quantize/prove.h"
@@ -20,19 +22,26 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-std::set<std::string> wide_values(std::string_view text, std::string_view target, QuantConfig config = {}) {
-  const Graph graph = test::graph_of(text);
+std::set<std::string> wide_values(const Graph& graph, std::string_view target, const QuantConfig& config,
+                                  const Statistics* statistics) {
   const BackendDesc& backend = *find_backend(target);
   Diagnostics diagnostics;
   const auto settings = settings_of(graph, config, diagnostics);
   const Precisions precisions = choose_precisions(graph, backend, settings, config);
-  const auto widths = choose_widths(graph, backend, precisions.of_node, settings, config);
+  const std::vector<DType> asked = asked_widths(graph, settings, config);
+  const Pins pins;
+  Ranges ranges(graph, statistics, settings, asked, pins);
+  const auto widths = choose_widths(graph, backend, precisions.of_node, settings, config, ranges);
+  EXPECT_TRUE(widths) << widths.error().text();
   std::set<std::string> result;
-  for (std::uint32_t i = 0; i < widths.size(); ++i) {
-    const bool is_wide = widths[i] == DType::kI16 && graph.values()[i].kind != ValueKind::kConstant;
+  for (std::uint32_t i = 0; i < widths->of_value.size(); ++i) {
+    const bool is_wide = widths->of_value[i] == DType::kI16 && graph.values()[i].kind != ValueKind::kConstant;
     if (is_wide) result.insert(graph.values()[i].name);
   }
   return result;
+}
+std::set<std::string> wide_values(std::string_view text, std::string_view target, const QuantConfig& config = {}) {
+  return wide_values(test::graph_of(text), target, config, nullptr);
 }
 QuantConfig without_front() {
   QuantConfig config;
@@ -117,6 +126,57 @@ TEST(Widths, WhatIsJoinedHasOneWidth) {
       fmt::format(kText, "%y = conv2d(%j, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,4,12,6]");
   EXPECT_THAT(wide_values(read_by_mean, "tosa-int", without_front()), UnorderedElementsAre("a", "b", "j", "y"));
   EXPECT_THAT(wide_values(read_by_layer, "tosa-int", without_front()), UnorderedElementsAre("y"));
+}
+
+// In 8 bits nothing would be left of the small token beside the patches: the join and the stream around it have 16, and
+// layers read 8 bits of what they need. Whichever comes first.
+TEST(Widths, AJoinOfUnlikeInputsIsWide) {
+  constexpr std::string_view kText = R"(graph
+  const %token : f32[1,1,4] = [0.011,-0.02,0.007,0.015]
+  const %w : f32[4,4] = [0.51,-0.23,0.12,0.3,0.2,0.4,-0.3,0.1,0.3,-0.2,0.5,0.2,-0.1,0.6,0.2,0.3]
+  input %x : f32[1,6,4]
+  %p = linear(%x, %w) : f32[1,6,4]
+  %j = cat({}) axis=1 : f32[1,7,4]
+  %t = slice(%j) axis=1 start={} end={} : f32[1,1,4]
+  %u = linear(%t, %w) : f32[1,1,4]
+  %a = linear(%j, %w) : f32[1,7,4]
+  return %u, %a
+)";
+  test::Chance chance(3);
+  const std::vector<Tensor> inputs{chance.reals({1, 6, 4}, -9, 9)};
+  for (const bool is_first : {true, false}) {
+    const Graph graph =
+        test::graph_of(is_first ? fmt::format(kText, "%token, %p", 0, 1) : fmt::format(kText, "%p, %token", 6, 7));
+    const Statistics statistics = test::observed(graph, {inputs});
+    for (const std::string_view target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+      const QuantConfig config = without_front();
+      EXPECT_THAT(wide_values(graph, target, config, &statistics), UnorderedElementsAre("p", "j", "t", "u", "a"));
+      const BackendDesc& backend = *find_backend(target);
+      Diagnostics diagnostics;
+      const auto made = plan(graph, backend, &statistics, config, diagnostics);
+      ASSERT_TRUE(made) << made.error().text();
+      const auto quantized = apply(graph, *made, backend, &statistics, config);
+      ASSERT_TRUE(quantized) << quantized.error().text();
+      const auto proven = prove(*quantized, backend, graph, config);
+      EXPECT_TRUE(proven) << proven.error().text();
+      const Graph& codes = quantized->graph;
+      // The layer reads 8 bits that are as fine as the token alone would have.
+      const TensorType& read = codes.type(codes.producer(*codes.find("u"))->inputs[0]);
+      EXPECT_EQ(read.dtype, DType::kI8) << target;
+      EXPECT_LT(read.quant->scale(), 0.036F / 255) << target;
+      const auto found = interpret_integers(codes, inputs, backend.integers.arithmetic);
+      ASSERT_TRUE(found) << found.error().text();
+      const auto wanted = interpret(graph, inputs);
+      double signal = 0;
+      double noise = 0;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const auto exact = static_cast<double>((*wanted)[0]->data<float>()[i]);
+        signal += exact * exact;
+        noise += std::pow(static_cast<double>((*found)[0]->data<float>()[i]) - exact, 2);
+      }
+      EXPECT_GT(signal, 1000 * noise) << target;
+    }
+  }
 }
 
 // A product of codes of two widths, and one of 16 bits where the device has none, read 8 bits of all.
