@@ -14,6 +14,7 @@
 #include <set>
 
 #include "backends/xnnpack/tapped.h"
+#include "calibrate/finite.h"
 #include "exec/interpreter.h"
 #include "ir/fingerprint.h"
 #include "ir/literals.h"
@@ -246,8 +247,9 @@ class Ledger {
       return std::nullopt;
     }
     if (!*sample) return std::nullopt;
-    if (auto problem = refuse(**sample)) {
-      failure_ = std::move(problem);
+    // Numbers that are none would make every range meaningless.
+    if (auto checked = check_finite(graph_, **sample, handed_out_); !checked) {
+      failure_ = std::move(checked).error();
       return std::nullopt;
     }
     return Ticket{handed_out_++, std::move(**sample)};
@@ -276,19 +278,6 @@ class Ledger {
   }
 
  private:
-  // Numbers that are none would make every range meaningless.
-  std::optional<Error> refuse(const std::vector<Tensor>& inputs) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].dtype() != DType::kF32) continue;
-      const Moments moments = measure(inputs[i].data<float>());
-      if (moments.nans + moments.infinities == 0) continue;
-      return Error(
-          ErrorKind::kBadInput,
-          fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it",
-                      handed_out_, i, graph_[graph_.inputs()[i]].name, moments.nans, moments.infinities));
-    }
-    return std::nullopt;
-  }
   void add(const std::vector<Measured>& sample) {
     for (const Measured& row : sample) {
       ValueStatistics& value = values_[row.id];

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "base/untrusted_text.h"
 #include "exec/half.h"
@@ -73,6 +75,58 @@ void each_axis(const TensorType& input, const OfferedArray& array, const Axes& a
   }
 }
 
+// What the sizes of a sample must be permuted by to fit the input, where there is such a permutation: axis i of the
+// result is axis permutation[i] of the sample. Channels that stand last, or first, are tried before all others.
+std::optional<std::vector<std::size_t>> curing_permutation(const TensorType& input, const OfferedArray& array) {
+  const Axes axes = axes_of(input, array);
+  constexpr std::size_t kMostAxes = 6;
+  if (axes.form == Form::kNone) return std::nullopt;
+  std::vector<Dim> wanted;
+  std::vector<std::int64_t> sizes;
+  each_axis(input, array, axes, [&](Dim dim, std::int64_t size) {
+    wanted.push_back(dim);
+    sizes.push_back(size);
+  });
+  // The batch axis stays where it is.
+  const std::size_t first = axes.form == Form::kWhole ? 1 : 0;
+  if (wanted.size() < first + 2 || wanted.size() > first + kMostAxes) return std::nullopt;
+  const auto fits = [&](const std::vector<std::size_t>& order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (wanted[i].is_fixed() && !wanted[i].is(sizes[order[i]])) return false;
+    }
+    return true;
+  };
+  std::vector<std::size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+  std::vector<std::size_t> last_first = order, first_last = order;
+  std::rotate(last_first.begin() + static_cast<std::ptrdiff_t>(first), last_first.end() - 1, last_first.end());
+  std::rotate(first_last.begin() + static_cast<std::ptrdiff_t>(first),
+              first_last.begin() + static_cast<std::ptrdiff_t>(first) + 1, first_last.end());
+  for (const auto& likely : {last_first, first_last}) {
+    if (fits(likely)) return likely;
+  }
+  while (std::next_permutation(begin, order.end())) {
+    if (fits(order)) return order;
+  }
+  return std::nullopt;
+}
+
+// "; its axes seem to be in another order ..."
+std::string order_hint(const TensorType& input, const OfferedArray& array) {
+  const auto order = curing_permutation(input, array);
+  if (!order) return "";
+  const std::size_t first = axes_of(input, array).first;
+  std::vector<std::size_t> axes;
+  if (first == 1) axes.push_back(0);
+  for (const std::size_t axis : *order) axes.push_back(axis + first);
+  constexpr std::size_t kImageRank = 4;
+  const bool is_image = input.rank() == kImageRank && axes.size() >= 3 && order->back() + 2 == order->size();
+  return fmt::format("; its axes seem to be in another order{}: save it as numpy.transpose(x, ({}))",
+                     is_image ? ", channels last (NHWC) where the model takes them first (NCHW)" : "",
+                     fmt::join(axes, ", "));
+}
+
 tl::unexpected<Error> wrong_shape(const Graph& graph, const Value& input, const OfferedArray& array) {
   const Shape& shape = input.type.shape;
   std::vector<std::string> sizes;
@@ -83,9 +137,9 @@ tl::unexpected<Error> wrong_shape(const Graph& graph, const Value& input, const 
                        fmt::join(sizes.begin() + static_cast<std::ptrdiff_t>(from), sizes.end(), ","));
   };
   const bool can_lack_batch = !shape.empty() && (array.counts_samples || !shape[0].is_fixed() || shape[0].is(1));
-  return bad_input(fmt::format("{}, but input {} takes {}{}{}", array.text(), input.name,
+  return bad_input(fmt::format("{}, but input {} takes {}{}{}{}", array.text(), input.name,
                                can_lack_batch ? form(1) + " or " : "", form(0),
-                               array.counts_samples ? ", where N counts samples" : ""));
+                               array.counts_samples ? ", where N counts samples" : "", order_hint(input.type, array)));
 }
 
 // Rows of a batch: what the model fixes, else the fewest that its bounds allow.

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "base/bytes.h"
+#include "calibrate/held_out.h"
 #include "cli/open_model.h"
 #include "cli/terminal.h"
 #include "ir/fingerprint.h"
@@ -63,9 +64,10 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
 
 Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
                                        const Prepared& prepared, const xnnpack::ThreadPool& threads,
-                                       Diagnostics& diagnostics) {
+                                       Diagnostics& diagnostics, const std::vector<std::size_t>& left_out) {
   if (options.data.ends_with(".stats")) return read_known(options.data, prepared, options.is_reproducible);
-  const std::unique_ptr<Samples> samples = TRY(samples_of(options, file, model, prepared, diagnostics));
+  const std::unique_ptr<Samples> samples =
+      without(TRY(samples_of(options, file, model, prepared, diagnostics)), left_out);
   const InterruptWatch watch;
   ProgressBar bar("calibrating");
   const auto progress = [&](std::size_t done) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/xnnpack/thread_pool.h"
 #include "base/diag.h"
@@ -31,8 +32,9 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
                                               const Prepared& prepared, Diagnostics& diagnostics);
 
 // From samples, with a progress bar; Ctrl-C ends it with an error. Data may also be a .stats file of this model.
+// `left_out` has the numbers of samples that are not shown to calibration.
 Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
                                        const Prepared& prepared, const xnnpack::ThreadPool& threads,
-                                       Diagnostics& diagnostics);
+                                       Diagnostics& diagnostics, const std::vector<std::size_t>& left_out = {});
 
 }  // namespace isthmus

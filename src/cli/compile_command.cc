@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/process.h"
 #include "cli/commands.h"
@@ -76,22 +77,21 @@ Expected<ExitCode> check(const CompileOptions& options) {
   return verdict(options, summary);
 }
 
-// How far the finished file is from the model in float, on a few of the samples.
-Expected<void> compare(const CompileOptions& options, const Journey& journey, const Compiled& compiled,
+// How far the finished file is from the model in float, on samples that calibration did not see.
+Expected<void> compare(const Journey& journey, const Compiled& compiled, std::size_t threads,
                        CompileSummary::File& file) {
-  constexpr std::size_t kMostCompared = 8;
-  auto few = few_samples(options.journey, journey, kMostCompared);
-  // Parameters of the archive need no data; without any there is nothing to compare with either.
-  if (!few && !journey.statistics) return {};
-  const auto samples = given_samples(TRY(std::move(few)));
+  file.samples = journey.statistics ? journey.statistics->samples : 0;
+  file.held_out = journey.held_out.what;
+  file.why_no_figure = journey.held_out.why_none;
+  if (journey.held_out.samples.empty()) return {};
+  const auto samples = given_samples(journey.held_out.samples);
   const RunnerMaker reference = TRY(float_runners(*journey.prepared, journey.opened.model));
   const RunnerMaker program = program_runners(Blob(compiled.runnable(), nullptr), &journey.quantized->quantized.graph);
-  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, options.journey.threads));
+  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, threads));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
   }
-  file.compared_samples = evaluation.samples;
-  file.samples = journey.statistics ? journey.statistics->samples : 0;
+  file.held_out_samples = evaluation.samples;
   return {};
 }
 
@@ -165,12 +165,14 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));
+    const bool is_compiled = journey.compiled && !vela && options.input_layouts.empty();
     const Compiled compiled =
-        TRY(within(compile(journey.graph(), journey.places(), journey.backend(), journey.opened.model.examples, nullptr,
-                           vela ? &*vela : nullptr, orders),
-                   options.file()));
+        is_compiled ? *std::exchange(journey.compiled, std::nullopt)
+                    : TRY(within(compile(journey.graph(), journey.places(), journey.backend(),
+                                         journey.opened.model.examples, nullptr, vela ? &*vela : nullptr, orders),
+                                 options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
-    if (journey.quantized) TRY(compare(options, journey, compiled, *summary.file));
+    if (journey.quantized) TRY(compare(journey, compiled, options.journey.threads, *summary.file));
     if (journey.quantized && options.wants_errors) {
       add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
     }

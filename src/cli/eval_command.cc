@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "calibrate/finite.h"
 #include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/float_reference.h"
@@ -24,13 +25,18 @@ struct EvalOptions {
   bool wants_json = false;
 };
 
-// The classes of an .npz file, where it has any.
-Expected<std::vector<std::int64_t>> labels_of(const std::string& path) {
+// The classes of an .npz file, where it has any; that it has none is said.
+Expected<std::vector<std::int64_t>> labels_of(const std::string& path, Diagnostics& diagnostics) {
   std::vector<std::int64_t> labels;
-  if (!path.ends_with(".npz")) return labels;
+  if (path.empty()) return labels;
+  const auto without = [&](std::string_view why) {
+    diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));
+    return labels;
+  };
+  if (!path.ends_with(".npz")) return without("is no .npz file that could have an array \"labels\"");
   Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
   const NpzArray* array = npz.find("labels");
-  if (array == nullptr) return labels;
+  if (array == nullptr) return without("has no array \"labels\"");
   const auto place = [&] { return fmt::format("array \"labels\" of {}", path); };
   const Tensor data = Tensor::from(TRY(within(npz.read(*array), place)));
   if (!is_integer(data.dtype()) || data.rank() != 1) {
@@ -56,8 +62,9 @@ Expected<void> evaluate_file(const EvalOptions& options) {
     if (!input.is_dynamic) wanted.shapes.inputs[opened.model.graph[opened.model.graph.inputs()[i]].name] = input.sizes;
   }
   const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
-  const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data));
-  const auto samples = TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics));
+  const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data, diagnostics));
+  const auto samples = finite_samples(
+      TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics)), prepared.graph);
   const RunnerMaker reference = TRY(float_runners(prepared, opened.model));
   const RunnerMaker runner = [&]() -> Expected<Runner> {
     const auto own = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
@@ -70,7 +77,9 @@ Expected<void> evaluate_file(const EvalOptions& options) {
   };
   auto result = evaluate_side_by_side(reference, runner, *samples, labels, options.program.threads, progress);
   bar.clear();
-  const EvalSummary summary{options.file, TRY(within(std::move(result), options.file))};
+  const std::string place =
+      options.samples.data.empty() ? options.file : fmt::format("{} on {}", options.file, options.samples.data);
+  const EvalSummary summary{options.file, TRY(within(std::move(result), place)), diagnostics.entries()};
   if (!options.wants_json) print_diagnostics(diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
   return {};

@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
+#include "calibrate/held_out.h"
 #include "cli/calibration.h"
 #include "cli/model_options.h"
 #include "cli/open_model.h"
@@ -37,7 +38,9 @@ struct Journey {
   Diagnostics diagnostics;
   std::optional<Prepared> prepared;
   std::optional<Statistics> statistics;
+  HeldOut held_out;  // of the samples; nothing where there are none
   std::optional<QuantizedModel> quantized;
+  std::optional<Compiled> compiled;  // of `quantized`, where it was tried already; never for a device's own compiler
 
   const BackendDesc& backend() const { return *wanted.backend; }
   const QuantizedModel* codes() const { return quantized ? &*quantized : nullptr; }

@@ -33,9 +33,13 @@ class Classes {
     result.has_labels = !labels.empty();
   }
 
-  Expected<void> add(const Tensor& reference, const Tensor& found) {
+  // `samples` is how many there will be in all, where that is known.
+  Expected<void> add(const Tensor& reference, const Tensor& found, std::optional<std::size_t> samples) {
     if (reference.rank() == 0 || reference.count() == 0) return {};
     const auto width = static_cast<std::size_t>(reference.sizes().back());
+    if (result_.has_labels && result_.rows == 0 && samples) {
+      TRY(check_count(static_cast<std::size_t>(reference.count()) / width, *samples));
+    }
     const auto a = reference.data<float>();
     const auto b = found.data<float>();
     for (std::size_t at = 0; at < a.size(); at += width) {
@@ -43,10 +47,15 @@ class Classes {
       const std::size_t got = place_of_largest(b.subspan(at, width));
       result_.agreeing += wanted == got ? 1 : 0;
       if (result_.has_labels) {
-        if (result_.rows >= labels_.size()) {
+        const auto row = static_cast<std::size_t>(result_.rows);
+        if (row >= labels_.size()) {
           return bad_input(fmt::format("there are {} labels and more results than that", labels_.size()));
         }
-        const std::int64_t label = labels_[static_cast<std::size_t>(result_.rows)];
+        const std::int64_t label = labels_[row];
+        if (label < 0 || label >= static_cast<std::int64_t>(width)) {
+          return bad_input(fmt::format("label {} (of sample {}) is {}, but the first output has {} classes, 0 to {}",
+                                       row, result_.samples, label, width, width - 1));
+        }
         result_.right_reference += static_cast<std::int64_t>(wanted) == label ? 1 : 0;
         result_.right += static_cast<std::int64_t>(got) == label ? 1 : 0;
       }
@@ -56,6 +65,12 @@ class Classes {
   }
 
  private:
+  Expected<void> check_count(std::size_t rows, std::size_t samples) const {
+    if (labels_.size() / rows >= samples) return {};
+    return bad_input(fmt::format("{} labels are too few: {} samples{} need {}", labels_.size(), samples,
+                                 rows == 1 ? "" : fmt::format(" of {} results each", rows), samples * rows));
+  }
+
   Evaluation& result_;
   std::span<const std::int64_t> labels_;
 };
@@ -99,7 +114,7 @@ Expected<Evaluation> evaluate(const Runner& reference, const Runner& program, Sa
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!is_real(wanted[i]) || !is_real(found[i])) continue;
       TRY(check_shapes(i, *wanted[i], *found[i]));
-      if (place == 0) TRY(classes.add(*wanted[i], *found[i]));
+      if (place == 0) TRY(classes.add(*wanted[i], *found[i], samples.count()));
       if (result.outputs.size() <= place) result.outputs.emplace_back();
       result.outputs[place++].add(wanted[i]->data<float>(), found[i]->data<float>());
     }

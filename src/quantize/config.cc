@@ -308,6 +308,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
       config.rules = TRY(read_rules(*key, *node, path));
     } else {
       TRY(read_key(*key, *node, kKeys, std::span(&kRule, 1), path, config));
+      config.given.emplace_back(key->str());
     }
   }
   return config;

@@ -79,10 +79,11 @@ struct QuantConfig {
   // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
   // and their weights next to nothing, they stay in float where the target has it, or read 16 bits.
   double front = 0.075;
-  bool wide = true;              // codes of 16 bits where they cost next to nothing
-  std::size_t promote = 0;       // so many of the worst nodes are computed in float, or have 16 bits
-  std::vector<QuantRule> rules;  // the last that matches wins, for each setting
-  std::string file;              // of the rules, for messages
+  bool wide = true;                // codes of 16 bits where they cost next to nothing
+  std::size_t promote = 0;         // so many of the worst nodes are computed in float, or have 16 bits
+  std::vector<QuantRule> rules;    // the last that matches wins, for each setting
+  std::string file;                // of the rules, for messages
+  std::vector<std::string> given;  // the keys that the user set, in files and on the command line
 };
 
 // Of a quant.toml; the path is for messages alone. Unknown keys and wrong values are errors that name the line, what is

@@ -163,8 +163,10 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
     for (const CompileSummary::OutputError& row : file.sqnr) {
-      out += fmt::format("  {}: {:.1f} dB from float, over {} sample{}\n", row.output, row.db, file.compared_samples,
-                         file.compared_samples == 1 ? "" : "s");
+      out += fmt::format("  {}: {:.1f} dB from float, on {}\n", row.output, row.db, file.held_out);
+    }
+    if (summary.is_quantized && file.sqnr.empty() && !file.why_no_figure.empty()) {
+      out += fmt::format("  how far it is from float is not known: {}\n", file.why_no_figure);
     }
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));

@@ -63,7 +63,9 @@ struct CompileSummary {
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t samples = 0;           // of calibration
     std::vector<OutputError> sqnr;       // of each output, in float where empty
-    std::uint64_t compared_samples = 0;  // that the errors are of
+    std::string held_out;                // what the errors are of: "4 samples that calibration did not see"
+    std::uint64_t held_out_samples = 0;  // how many they are
+    std::string why_no_figure;           // where there are no errors
   };
 
   std::string model;

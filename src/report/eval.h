@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/diag.h"
 #include "evaluate/evaluate.h"
 
 namespace isthmus {
@@ -10,6 +12,7 @@ namespace isthmus {
 struct EvalSummary {
   std::string file;
   Evaluation evaluation;
+  std::vector<Diagnostic> said;
 };
 
 std::string to_text(const EvalSummary& summary);

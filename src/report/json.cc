@@ -307,6 +307,8 @@ std::string to_json(const CompileSummary& summary) {
       for (const CompileSummary::OutputError& row : file.sqnr) {
         json["sqnr_db"].push_back({{"output", row.output}, {"db", finite_db(row.db)}});
       }
+      json["held_out_samples"] = file.held_out_samples;
+      json["held_out"] = file.held_out_samples > 0 ? file.held_out : file.why_no_figure;
     }
   }
   return dump(json);
@@ -325,6 +327,7 @@ std::string to_json(const EvalSummary& summary) {
   json["agreement"] = share(found.agreeing);
   json["sqnr_db"] = Json::array();
   for (const SignalToNoise& output : found.outputs) json["sqnr_db"].push_back(finite_db(output.db()));
+  json["warnings"] = diagnostics_json(summary.said);
   return dump(json);
 }
 

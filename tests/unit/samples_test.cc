@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include "base/mapped_file.h"
+#include "calibrate/finite.h"
 #include "formats/npy.h"
 #include "ir/text.h"
 #include "support/calls.h"
@@ -302,6 +304,34 @@ TEST_F(SamplesOfNpz, RefusesShapesThatDoNotFit) {
   EXPECT_THAT(problem_of({{"x", counting({1, 1, 1, 3, 2})}}, lines), HasSubstr("f32[1,1,1,3,2], but"));
   EXPECT_THAT(problem_of({{"x", counting({4, 3, 1})}}, "  symbol h in [2,9]\n  input %x : f32[1,3,1,h]"),
               HasSubstr("takes f32[N,3,1,h] or f32[N,1,3,1,h]"));
+}
+
+TEST_F(SamplesOfNpz, SaysHowAxesWouldFit) {
+  const std::string lines = "  input %x : f32[1,3,4,4]";
+  const std::string nhwc =
+      "; its axes seem to be in another order, channels last (NHWC) where the model takes them first (NCHW): save it "
+      "as "
+      "numpy.transpose(x, ";
+  EXPECT_THAT(problem_of({{"x", counting({5, 4, 4, 3})}}, lines), HasSubstr(nhwc + "(0, 3, 1, 2))"));
+  EXPECT_THAT(problem_of({{"x", counting({5, 1, 4, 4, 3})}}, lines), HasSubstr(nhwc + "(0, 1, 4, 2, 3))"));
+  EXPECT_THAT(problem_of({{"x", counting({5, 3, 8})}}, "  input %x : f32[1,8,3]"),
+              AllOf(HasSubstr("numpy.transpose(x, (0, 2, 1))"), testing::Not(HasSubstr("NHWC"))));
+  EXPECT_THAT(problem_of({{"x", counting({5, 4, 4, 2})}}, lines), testing::Not(HasSubstr("transpose")));
+}
+
+TEST_F(SamplesOfNpz, NumbersThatAreNoneAreRefusedByNumberAndInput) {
+  const Graph graph = graph_of("  input %a : f32[1,2]\n  input %x : f32[1,2]");
+  Tensor numbers = counting({3, 2});
+  numbers.mutable_data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const std::string path = write_npz({{"a", counting({3, 2})}, {"x", numbers}});
+  auto source = open_samples(path, graph, {}, diagnostics_);
+  ASSERT_TRUE(source) << source.error().text();
+  const auto samples = finite_samples(*std::move(source), graph);
+  EXPECT_TRUE(samples->next());
+  EXPECT_TRUE(samples->next());
+  const auto refused = samples->next();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text(), HasSubstr("sample 2 of input 1 (x) has 1 NaN and 0 infinite numbers"));
 }
 
 TEST_F(SamplesOfNpz, RefusesToHaveNoSamples) {

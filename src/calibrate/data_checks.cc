@@ -1,0 +1,141 @@
+// Compares ranges with what lies in them, and with the archive's example.
+#include "calibrate/data_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/literals.h"
+
+namespace isthmus {
+namespace {
+
+// No quant.toml may give a narrower range either: devices have no scales for it.
+constexpr double kTiny = 1e-30;
+// Numbers that are smaller than the largest by this factor have a code of 8 bits or two between them.
+constexpr double kCodes = 256;
+// Of the numbers that are not zero, which every range holds.
+constexpr double kNearlyAll = 0.99;
+// Between an image of 0..255 and a normalised one lie factors of 50 and more; between two samples of one kind hardly 4.
+constexpr double kFar = 16;
+
+double magnitude(const Moments& moments) {
+  if (moments.count == 0) return 0;
+  return std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
+}
+bool is_constant(const Moments& moments) { return moments.count > 1 && moments.min == moments.max; }
+
+struct Counted {
+  std::uint64_t all = 0;
+  std::uint64_t below = 0;  // smaller than a limit
+  double share() const { return all == 0 ? 0 : static_cast<double>(below) / static_cast<double>(all); }
+};
+Counted counted_below(const Histogram& histogram, double limit) {
+  Counted result;
+  for (const HalfHistogram* half : {&histogram.negative, &histogram.positive}) {
+    for (std::size_t i = 0; i < half->counts().size(); ++i) {
+      const std::uint64_t count = half->counts()[i];
+      result.all += count;
+      if (static_cast<double>(i + 1) * half->width() <= limit) result.below += count;
+    }
+  }
+  return result;
+}
+
+bool is_tiny(const Moments& moments) { return magnitude(moments) > 0 && magnitude(moments) < kTiny; }
+
+bool has_outliers(const ValueStatistics& seen) {
+  const Counted small = counted_below(seen.histogram, magnitude(seen.moments) / kCodes);
+  constexpr std::uint64_t kFew = 8;
+  const bool is_all_but_one = small.all >= kFew && small.all - small.below <= 1;
+  return small.below > 0 && (small.share() >= kNearlyAll || is_all_but_one);
+}
+
+std::string outliers_text(const ValueStatistics& seen) {
+  const double largest = magnitude(seen.moments);
+  return fmt::format("{:.4g} % of its numbers are smaller than 1/{:g} of the largest, {:.3g}, and share a code or two",
+                     100 * counted_below(seen.histogram, largest / kCodes).share(), kCodes, largest);
+}
+
+struct Words {
+  std::string_view code;
+  std::string text;
+};
+Words words_of(DataProblem problem, const InputData& input) {
+  const Moments& seen = input.seen.moments;
+  switch (problem) {
+    case DataProblem::kConstant:
+      return {"constant-input",
+              fmt::format("is {:g} everywhere in {} samples: a range of that says nothing of other data; give samples "
+                          "as the model will see them",
+                          static_cast<double>(seen.min) + 0.0, input.seen.samples)};
+    case DataProblem::kTiny:
+      return {"tiny-input", fmt::format("has no number larger than {:.3g} in {} samples: a range of that says nothing "
+                                        "of other data; scale samples as for the training of the model",
+                                        magnitude(seen), input.seen.samples)};
+    case DataProblem::kOutliers:
+      return {"outlier-input", fmt::format("in {} samples {}; leave out or repair sample {}", input.seen.samples,
+                                           outliers_text(input.seen), input.largest_in)};
+    case DataProblem::kUnlikeExample:
+      return {"unlike-example",
+              fmt::format("lies in [{:.3g}, {:.3g}] in {} samples, but in [{:.3g}, {:.3g}] in the archive's example; "
+                          "scale samples as for the training of the model (an image of 0..255 is mostly normalised "
+                          "there), or export the model with an example that is like its data",
+                          static_cast<double>(seen.min), static_cast<double>(seen.max), input.seen.samples,
+                          static_cast<double>(input.example->min), static_cast<double>(input.example->max))};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments* example) {
+  const Moments& moments = seen.moments;
+  if (moments.count == 0) return std::nullopt;
+  const bool is_same = example != nullptr && example->min == moments.min && example->max == moments.max;
+  if (is_constant(moments)) return is_same ? std::nullopt : std::optional(DataProblem::kConstant);
+  if (is_tiny(moments)) return DataProblem::kTiny;
+  if (has_outliers(seen)) return DataProblem::kOutliers;
+  if (example == nullptr || example->count == 0 || example->min == example->max) return std::nullopt;
+  const double factor = magnitude(moments) / magnitude(*example);
+  if (factor > kFar || factor < 1 / kFar) return DataProblem::kUnlikeExample;
+  return std::nullopt;
+}
+
+void warn_of_inputs(const Graph& graph, std::span<const InputData> inputs, Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto problem = problem_of(inputs[i].seen, inputs[i].example ? &*inputs[i].example : nullptr);
+    if (!problem) continue;
+    const std::string& name = graph[graph.inputs()[i]].name;
+    const Words words = words_of(*problem, inputs[i]);
+    diagnostics.warn(std::string(words.code), name, fmt::format("input {} {}", name, words.text));
+  }
+}
+
+void warn_of_values(const Graph& graph, const Statistics& statistics, const std::function<bool(ValueId)>& matters,
+                    Diagnostics& diagnostics) {
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId id : node.outputs) {
+      const auto found = statistics.values.find(graph[id].name);
+      if (found == statistics.values.end() || !matters(id)) continue;
+      const ValueStatistics& seen = found->second;
+      const auto warn = [&](std::string_view code, const std::string& text) {
+        diagnostics.warn(
+            std::string(code), graph[id].name,
+            fmt::format("{} %{}{}: {}", name_of(node.op), graph[id].name, origin_suffix(node.origin), text));
+      };
+      if (is_tiny(seen.moments)) {
+        warn("tiny-range", fmt::format("no number is larger than {:.3g} in {} samples; keep it in float with a rule in "
+                                       "quant.toml, or give other samples",
+                                       magnitude(seen.moments), seen.samples));
+      } else if (has_outliers(seen)) {
+        warn("outlier-range", fmt::format("in {} samples {}; keep it in float, or give it a range, with a rule in "
+                                          "quant.toml",
+                                          seen.samples, outliers_text(seen)));
+      }
+    }
+  }
+}
+
+}  // namespace isthmus

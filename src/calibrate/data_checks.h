@@ -1,0 +1,43 @@
+// Data that cannot give good ranges: what is wrong with it, by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/diag.h"
+#include "ir/graph.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+enum class DataProblem : std::uint8_t {
+  kConstant,       // one number everywhere
+  kTiny,           // all numbers are next to nothing
+  kOutliers,       // a few numbers are so large that all others share a code or two
+  kUnlikeExample,  // far larger or smaller than the archive's example
+};
+
+// Of the numbers of one input over all samples. `example` is what the archive's example has, where there is one; one
+// that is constant itself says nothing.
+std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments* example);
+
+// What was seen of one input of the model.
+struct InputData {
+  ValueStatistics seen;  // nothing for an input that is not f32
+  std::optional<Moments> example;
+  std::size_t largest_in = 0;  // the sample that has the largest magnitude
+};
+
+// A warning for each input with a problem.
+void warn_of_inputs(const Graph& graph, std::span<const InputData> inputs, Diagnostics& diagnostics);
+
+// A warning for each value behind the inputs whose range is tiny or dominated by outliers, of those for which it
+// matters. What is wrong with inputs goes through the whole model: this is for data whose inputs are fine.
+void warn_of_values(const Graph& graph, const Statistics& statistics, const std::function<bool(ValueId)>& matters,
+                    Diagnostics& diagnostics);
+
+}  // namespace isthmus

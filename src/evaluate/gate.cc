@@ -1,0 +1,221 @@
+// Compares attempts, and switches off what hurts.
+#include "evaluate/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "quantize/techniques.h"
+
+namespace isthmus {
+namespace {
+
+// In tenths of a dB: a grid far above the noise of float kernels. What is exact has a figure, too.
+int tenths(const SignalToNoise& error) {
+  constexpr double kExact = 200;
+  const double db = error.db();
+  return static_cast<int>(std::lround(10 * std::clamp(std::isnan(db) ? -kExact : db, -kExact, kExact)));
+}
+
+// Of each output.
+struct Score {
+  std::vector<int> held_out, all;
+};
+
+struct Loss {
+  int held_out = 0;  // tenths of a dB
+  int all = 0;
+  std::size_t output = 0;
+  bool operator<(const Loss& other) const { return std::pair(held_out, all) < std::pair(other.held_out, other.all); }
+};
+
+// The largest loss against another score, of the outputs for which seen samples agree that it is one.
+Loss loss_of(const Score& score, const Score& other) {
+  Loss worst;
+  for (std::size_t i = 0; i < score.all.size(); ++i) {
+    const Loss here{other.held_out[i] - score.held_out[i], other.all[i] - score.all[i], i};
+    if (here.all > 0 && worst < here) worst = here;
+  }
+  return worst;
+}
+
+bool is_harm(const Loss& loss) { return loss.held_out > std::lround(10 * kMostLossDb); }
+
+class Gate {
+ public:
+  Gate(QuantConfig config, std::span<const Trial> trials, const Attempt& attempt, Diagnostics& diagnostics)
+      : wanted_(std::move(config)), trials_(trials), attempt_(attempt), diagnostics_(diagnostics) {
+    for (const Technique& technique : techniques()) {
+      if (technique.is_on(wanted_)) (is_asked_for(technique, wanted_) ? asked_for_ : on_).push_back(&technique);
+    }
+  }
+
+  QuantConfig run(bool tries_each) {
+    if (on_.empty() && asked_for_.empty()) return wanted_;
+    // What cannot be compared is no worse; the caller finds out why.
+    auto first = score(wanted_);
+    if (!first) return wanted_;
+    score_ = *std::move(first);
+    const Score plain = score(without(on_)).value_or(score_);
+    while (!on_.empty() && is_harm(loss_of(score_, plain))) remove_best(plain);
+    restore(plain);
+    while (tries_each && !on_.empty() && remove_harmful()) {
+    }
+    for (const Technique* technique : off_) say(*technique);
+    warn_of_asked_for();
+    return without(off_);
+  }
+
+ private:
+  using List = std::vector<const Technique*>;
+
+  Expected<Score> score(const QuantConfig& config) const {
+    const Runner runner = TRY(attempt_(config));
+    std::vector<SignalToNoise> held_out, all;
+    for (const Trial& trial : trials_) {
+      const auto found = TRY(runner(trial.inputs));
+      std::size_t place = 0;
+      for (std::size_t i = 0; i < std::min(found.size(), trial.wanted.size()); ++i) {
+        const auto& wanted = trial.wanted[i];
+        const bool is_real = wanted && found[i] && wanted->dtype() == DType::kF32 && found[i]->dtype() == DType::kF32 &&
+                             wanted->count() == found[i]->count();
+        if (!is_real) continue;
+        if (all.size() <= place) {
+          all.emplace_back();
+          held_out.emplace_back();
+        }
+        all[place].add(wanted->data<float>(), found[i]->data<float>());
+        if (trial.is_held_out) held_out[place].add(wanted->data<float>(), found[i]->data<float>());
+        ++place;
+      }
+    }
+    Score result;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      result.held_out.push_back(tenths(held_out[i]));
+      result.all.push_back(tenths(all[i]));
+    }
+    return result;
+  }
+
+  QuantConfig without(const List& list) const {
+    QuantConfig config = wanted_;
+    for (const Technique* technique : list) technique->switch_off(config);
+    return config;
+  }
+  static List with(List list, const Technique* technique) {
+    list.push_back(technique);
+    return list;
+  }
+  static List but(List list, const Technique* technique) {
+    std::erase(list, technique);
+    return list;
+  }
+
+  // The scores without each of the techniques; an attempt that fails is not better.
+  std::vector<Score> scores_without() const {
+    std::vector<Score> scores;
+    for (const Technique* technique : on_) scores.push_back(score(without(with(off_, technique))).value_or(score_));
+    return scores;
+  }
+
+  // Switches off the technique without which the least is lost against plain rounding; of equals, the first of the
+  // table.
+  void remove_best(const Score& plain) {
+    const std::vector<Score> scores = scores_without();
+    const auto best = std::ranges::min_element(
+        scores, [&](const Score& a, const Score& b) { return loss_of(a, plain) < loss_of(b, plain); });
+    remove(static_cast<std::size_t>(best - scores.begin()), *best);
+  }
+
+  // Switches off the technique that costs most, if one costs too much and no output needs it.
+  bool remove_harmful() {
+    const std::vector<Score> scores = scores_without();
+    std::optional<std::size_t> worst;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const Loss loss = loss_of(score_, scores[i]);
+      const bool is_clear = is_harm(loss) && loss.all > std::lround(10 * kMostLossDb);
+      if (!is_clear || is_needed(scores[i])) continue;
+      if (!worst || loss_of(score_, scores[*worst]) < loss) worst = i;
+    }
+    if (!worst) return false;
+    remove(*worst, scores[*worst]);
+    return true;
+  }
+
+  // Whether some output is worse without it.
+  bool is_needed(const Score& without) const {
+    return !std::ranges::equal(without.all, score_.all, [](int there, int here) { return there >= here; });
+  }
+
+  void remove(std::size_t place, const Score& better) {
+    off_.push_back(on_[place]);
+    on_.erase(on_.begin() + static_cast<std::ptrdiff_t>(place));
+    score_ = better;
+  }
+
+  // What went before the one that mattered comes back.
+  void restore(const Score& plain) {
+    for (const Technique* technique : List(off_)) {
+      const List others = but(off_, technique);
+      if (others.empty()) return;
+      const auto found = score(without(others));
+      if (!found || is_harm(loss_of(*found, plain))) continue;
+      off_ = others;
+      score_ = *found;
+    }
+  }
+
+  // Those stay, whatever they cost; it is said.
+  void warn_of_asked_for() {
+    if (asked_for_.empty()) return;
+    const Score plain = score(plain_rounding(wanted_)).value_or(score_);
+    if (!is_harm(loss_of(score_, plain))) return;
+    for (const Technique* technique : asked_for_) {
+      const Score better = score(without(with(off_, technique))).value_or(score_);
+      if (!is_harm(loss_of(score_, better))) continue;
+      diagnostics_.warn("technique-hurts", "",
+                        fmt::format("{}, which is asked for, hurts: {}; `{}` in quant.toml switches it off",
+                                    technique->name, figures(score_, better), technique->off));
+    }
+  }
+
+  void say(const Technique& technique) {
+    const Score there = score(without(but(off_, &technique))).value_or(score_);
+    diagnostics_.warn("technique-off", "",
+                      fmt::format("{} is switched off: {}; `{}` set in quant.toml keeps it", technique.name,
+                                  figures(there, score_), technique.key));
+  }
+
+  std::string figures(const Score& there, const Score& here) const {
+    const std::size_t output = loss_of(there, here).output;
+    return fmt::format(
+        "output_{} is {:.1f} dB from float with it and {:.1f} without it on {} that calibration did not see", output,
+        0.1 * there.held_out[output], 0.1 * here.held_out[output], held_out());
+  }
+
+  std::string held_out() const {
+    const auto count = std::ranges::count_if(trials_, &Trial::is_held_out);
+    return fmt::format("{} sample{}", count, count == 1 ? "" : "s");
+  }
+
+  QuantConfig wanted_;
+  std::span<const Trial> trials_;
+  const Attempt& attempt_;
+  Diagnostics& diagnostics_;
+  List on_;         // that may still be switched off
+  List off_;        // that are
+  List asked_for_;  // that never are
+  Score score_;     // without those that are off
+};
+
+}  // namespace
+
+QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
+                         bool tries_each, Diagnostics& diagnostics) {
+  return Gate(config, trials, attempt, diagnostics).run(tries_each);
+}
+
+}  // namespace isthmus

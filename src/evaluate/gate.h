@@ -1,0 +1,42 @@
+// No technique may make a model worse than plain rounding does.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/diag.h"
+#include "base/expected.h"
+#include "evaluate/evaluate.h"
+#include "exec/tensor.h"
+#include "quantize/config.h"
+
+namespace isthmus {
+
+// What a technique may cost an output on samples that calibration did not see.
+inline constexpr double kMostLossDb = 0.5;
+
+// A sample, and what the model in float makes of it.
+struct Trial {
+  std::vector<Tensor> inputs;
+  std::vector<std::optional<Tensor>> wanted;
+  bool is_held_out = false;  // calibration did not see it
+};
+
+// The model, quantized in this way, as something that runs.
+using Attempt = std::function<Expected<Runner>(const QuantConfig&)>;
+
+// The configuration without the techniques that hurt. First all of them together are compared with plain rounding: the
+// usual case costs two attempts. Where they are worse by more than kMostLossDb on an output, they are switched off one
+// by one, the one whose removal helps most first. With `tries_each`, any technique that hurts alone goes, too.
+//
+// A technique hurts where it does so on the samples that are held out, and on them together with the seen ones: a few
+// samples alone would often say so by chance. What the user asked for by name stays, with a warning. All else that is
+// switched off is said as well. An attempt that fails decides nothing. Figures are compared in steps of 0.1 dB, so that
+// float kernels of different CPUs lead to the same decision.
+QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
+                         bool tries_each, Diagnostics& diagnostics);
+
+}  // namespace isthmus
