@@ -25,6 +25,7 @@ class Diagnostics {
   void warn(std::string code, std::string node, std::string text) {
     entries_.push_back({Severity::kWarning, std::move(code), std::move(node), std::move(text)});
   }
+  void add(Diagnostic entry) { entries_.push_back(std::move(entry)); }
   const std::vector<Diagnostic>& entries() const { return entries_; }
 
  private:

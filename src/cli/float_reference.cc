@@ -93,4 +93,20 @@ Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model
   });
 }
 
+RunnerMaker reference_runners(const Graph& graph) {
+  return [&graph]() -> Expected<Runner> {
+    return Runner([&graph](std::span<const Tensor> inputs) { return interpret(graph, inputs); });
+  };
+}
+
+RunnerMaker integer_runners(const Graph& quantized, Arithmetic arithmetic) {
+  return [&quantized, arithmetic]() -> Expected<Runner> {
+    return with_border(
+        [&quantized, arithmetic](std::span<const Tensor> inputs) {
+          return interpret_integers(quantized, inputs, arithmetic);
+        },
+        quantized);
+  };
+}
+
 }  // namespace isthmus

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "evaluate/side_by_side.h"
+#include "exec/integer.h"
 #include "load/load.h"
 #include "pipeline.h"
 
@@ -15,5 +16,9 @@ RunnerMaker program_runners(const Blob& program, const Graph* graph = nullptr);
 // The model in float, as fast as this machine can: on the local XNNPACK where that has it all, else by the reference
 // kernels.
 Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model);
+
+// On the interpreters, with the same bits on every CPU. The graph must outlive them.
+RunnerMaker reference_runners(const Graph& graph);
+RunnerMaker integer_runners(const Graph& quantized, Arithmetic arithmetic);
 
 }  // namespace isthmus

@@ -3,38 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "calibrate/finite.h"
-#include "cli/float_reference.h"
-#include "evaluate/gate.h"
-#include "quantize/techniques.h"
+#include "cli/quantize_with_gate.h"
 
 namespace isthmus {
 namespace {
-
-// How many samples the techniques see that need them again: they are interpreted, node by node.
-constexpr std::size_t kMostRefining = 8;
-// How many samples of calibration have a say in what is switched off.
-constexpr std::size_t kSeenOfSmall = 31;
-constexpr std::size_t kSeenOfLarge = 4;
-
-// With fewer samples, any of several techniques seems to hurt by chance.
-constexpr std::size_t kTrialsForEach = 8;
-
-// A model of which dozens of runs and several attempts cost next to nothing.
-bool is_small(const Graph& graph) {
-  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 20;
-  std::int64_t numbers = 0;
-  for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
-    std::int64_t here = 1;
-    for (const Dim dim : graph.type(ValueId{i}).shape) here *= dim.is_fixed() ? std::min(dim.value(), kMostNumbers) : 1;
-    numbers += std::clamp<std::int64_t>(here, 0, kMostNumbers);
-    if (numbers > kMostNumbers) return false;
-  }
-  return true;
-}
 
 // The archive's example, where it fits the graph.
 std::optional<Sample> example_of(const Journey& journey) {
@@ -55,8 +30,8 @@ Expected<void> gather(const JourneyOptions& options, const xnnpack::ThreadPool& 
     Diagnostics said_again;
     const auto source =
         TRY(samples_of(options.samples, options.model.file, journey.opened.model, *journey.prepared, said_again));
-    const std::size_t seen = is_small(graph) ? kSeenOfSmall : kMostRefining;
-    journey.held_out = TRY(within(hold_out(graph, *source, example, seen, journey.diagnostics), options.samples.data));
+    journey.held_out = TRY(
+        within(hold_out(graph, *source, example, max_seen_samples(graph), journey.diagnostics), options.samples.data));
   }
   journey.statistics =
       TRY(gather_statistics(options.samples, options.model.file, journey.opened.model, *journey.prepared, threads,
@@ -72,79 +47,6 @@ Expected<void> gather(const JourneyOptions& options, const xnnpack::ThreadPool& 
   if (!example)
     return within(example_samples(graph, journey.opened.model.examples), options.model.file).map([](auto&&) {});
   journey.held_out = {{}, {}, {*example}, "", "the archive's example, the only sample at hand, served to quantize"};
-  return {};
-}
-
-// The samples that have a say in what is switched off, with what the model in float makes of them.
-Expected<std::vector<Trial>> trials_of(const Journey& journey, bool is_small_model) {
-  const Runner reference = TRY(TRY(float_runners(*journey.prepared, journey.opened.model))());
-  std::vector<Trial> trials;
-  const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
-    trials.push_back({sample, TRY(reference(sample)), is_held_out});
-    return {};
-  };
-  for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
-  const std::size_t most = is_small_model ? kSeenOfSmall : kSeenOfLarge;
-  for (std::size_t i = 0; i < std::min(most, journey.held_out.seen.size()); ++i) {
-    TRY(add(journey.held_out.seen[i], false));
-  }
-  return trials;
-}
-
-// One way to quantize the model, as far as it was tried.
-struct Tried {
-  QuantizedModel model;
-  Diagnostics said;
-  std::optional<Compiled> compiled;
-};
-
-Expected<void> quantize_journey(const JourneyOptions& options, const xnnpack::ThreadPool* threads, Journey& journey) {
-  const Statistics* statistics = journey.statistics ? &*journey.statistics : nullptr;
-  std::vector<Sample> refining = journey.held_out.seen;
-  refining.resize(std::min(refining.size(), kMostRefining));
-  if (!needs_samples(journey.config)) refining.clear();
-  std::map<std::vector<bool>, Tried> tried;
-  const auto try_out = [&](const QuantConfig& config) -> Expected<Tried*> {
-    std::vector<bool> key;
-    for (const Technique& technique : techniques()) key.push_back(technique.is_on(config));
-    if (const auto found = tried.find(key); found != tried.end()) return &found->second;
-    Tried result;
-    result.model = TRY(within(quantize(*journey.prepared, journey.backend(), statistics, config, refining, result.said),
-                              options.model.file));
-    return &tried.emplace(std::move(key), std::move(result)).first->second;
-  };
-  const Attempt attempt = [&](const QuantConfig& config) -> Expected<Runner> {
-    Tried* const found = TRY(try_out(config));
-    if (!found->compiled) {
-      found->compiled = TRY(compile(found->model.quantized.graph, found->model.partitioning, journey.backend(),
-                                    journey.opened.model.examples, nullptr));
-    }
-    return program_runners(Blob(found->compiled->bytes, nullptr), &found->model.quantized.graph)();
-  };
-  TRY(try_out(journey.config));
-  Diagnostics switched_off;
-  // Trials run on this CPU's kernels, which a reproducible file must not depend on.
-  const bool has_judge = threads != nullptr && statistics != nullptr && !journey.held_out.samples.empty();
-  if (has_judge && !options.samples.is_reproducible) {
-    const bool is_small_model = is_small(journey.prepared->graph);
-    // A model that cannot run here is not judged here.
-    if (const auto trials = trials_of(journey, is_small_model)) {
-      const bool tries_each = is_small_model && trials->size() >= kTrialsForEach;
-      journey.config = without_harm(journey.config, *trials, attempt, tries_each, switched_off);
-    }
-  }
-  Tried& chosen = *TRY(try_out(journey.config));
-  for (const Diagnostics* said : {&chosen.said, &switched_off}) {
-    for (const Diagnostic& entry : said->entries()) {
-      if (entry.severity == Severity::kWarning) {
-        journey.diagnostics.warn(entry.code, entry.node, entry.text);
-      } else {
-        journey.diagnostics.note(entry.code, entry.node, entry.text);
-      }
-    }
-  }
-  journey.quantized = std::move(chosen.model);
-  journey.compiled = std::move(chosen.compiled);
   return {};
 }
 
@@ -192,7 +94,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
       pinned_flow(journey.prepared->graph).has_pins) {
     const Diagnostics before = journey.diagnostics;
-    TRY(quantize_journey(options, nullptr, journey));
+    TRY(quantize_with_gate(options, journey));
     if (journey.quantized->plan.has_ranges) {
       if (auto example = example_of(journey))
         journey.held_out = {{*std::move(example)}, {}, {}, "the archive's example", ""};
@@ -204,7 +106,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
       if (said.code == kNotPinned) journey.diagnostics.warn(said.code, said.node, said.text);
     }
   }
-  if (!with_data) return quantize_journey(options, nullptr, journey);
+  if (!with_data) return quantize_with_gate(options, journey);
   const xnnpack::ThreadPool threads(options.threads);
   const auto begin = std::chrono::steady_clock::now();
   const std::size_t said_before = journey.diagnostics.entries().size();
@@ -212,7 +114,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   const bool has_sound_inputs = journey.diagnostics.entries().size() == said_before;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   journey.prepared->times.push_back({"calibrate", elapsed.count()});
-  TRY(quantize_journey(options, &threads, journey));
+  TRY(quantize_with_gate(options, journey));
   if (has_sound_inputs) warn_of_ranges(journey);
   return {};
 }

@@ -53,7 +53,7 @@ class Gate {
     }
   }
 
-  QuantConfig run(bool tries_each) {
+  QuantConfig run(const GateOptions& options) {
     if (on_.empty() && asked_for_.empty()) return wanted_;
     // What cannot be compared is no worse; the caller finds out why.
     auto first = score(wanted_);
@@ -62,9 +62,10 @@ class Gate {
     const Score plain = score(without(on_)).value_or(score_);
     while (!on_.empty() && is_harm(loss_of(score_, plain))) remove_best(plain);
     restore(plain);
-    while (tries_each && !on_.empty() && remove_harmful()) {
+    while (options.tries_each && !on_.empty() && remove_harmful()) {
     }
     for (const Technique* technique : off_) say(*technique);
+    if (options.float_costs_time) remove_useless();
     warn_of_asked_for();
     return without(off_);
   }
@@ -156,6 +157,25 @@ class Gate {
     score_ = better;
   }
 
+  // Switches off what costs time and gains too little for it on every output, over all samples.
+  void remove_useless() {
+    for (std::size_t i = on_.size(); i-- > 0;) {
+      const Technique& technique = *on_[i];
+      if (technique.min_gain_db <= 0) continue;
+      const auto there = score(without(with(off_, &technique)));
+      if (!there) continue;
+      const long min_gain = std::lround(10 * technique.min_gain_db);
+      const bool is_useless = std::ranges::equal(
+          there->all, score_.all, [&](int without_it, int with_it) { return with_it - without_it < min_gain; });
+      if (!is_useless) continue;
+      remove(i, *there);
+      diagnostics_.note("technique-off", "",
+                        fmt::format("{} is switched off: it costs time and gains less than {} dB; `{}` set in "
+                                    "quant.toml keeps it",
+                                    technique.name, technique.min_gain_db, technique.key));
+    }
+  }
+
   // What went before the one that mattered comes back.
   void restore(const Score& plain) {
     for (const Technique* technique : List(off_)) {
@@ -214,8 +234,8 @@ class Gate {
 }  // namespace
 
 QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
-                         bool tries_each, Diagnostics& diagnostics) {
-  return Gate(config, trials, attempt, diagnostics).run(tries_each);
+                         const GateOptions& options, Diagnostics& diagnostics) {
+  return Gate(config, trials, attempt, diagnostics).run(options);
 }
 
 }  // namespace isthmus

@@ -28,15 +28,21 @@ struct Trial {
 // The model, quantized in this way, as something that runs.
 using Attempt = std::function<Expected<Runner>(const QuantConfig&)>;
 
+struct GateOptions {
+  bool tries_each = false;        // also find single techniques that hurt behind others that help
+  bool float_costs_time = false;  // first layers in float are slower than in int8: they must gain something
+};
+
 // The configuration without the techniques that hurt. First all of them together are compared with plain rounding: the
 // usual case costs two attempts. Where they are worse by more than kMostLossDb on an output, they are switched off one
-// by one, the one whose removal helps most first. With `tries_each`, any technique that hurts alone goes, too.
+// by one, the one whose removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A
+// technique that costs time goes where it gains less than its row asks for on every output.
 //
 // A technique hurts where it does so on the samples that are held out, and on them together with the seen ones: a few
 // samples alone would often say so by chance. What the user asked for by name stays, with a warning. All else that is
 // switched off is said as well. An attempt that fails decides nothing. Figures are compared in steps of 0.1 dB, so that
 // float kernels of different CPUs lead to the same decision.
 QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
-                         bool tries_each, Diagnostics& diagnostics);
+                         const GateOptions& options, Diagnostics& diagnostics);
 
 }  // namespace isthmus

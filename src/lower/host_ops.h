@@ -20,8 +20,8 @@ class HostNode {
  public:
   using Index = pte::ValueIndex;
 
-  // Where the row widens, f16 and bf16 are f32 to the writer of the calls: inputs are converted, and so is the result by
-  // close(). Inputs are row-major unless the row keeps the order of axes.
+  // Where the row widens, f16 and bf16 are f32 to the writer of the calls: inputs are converted, and so is the result
+  // by close(). Inputs are row-major unless the row keeps the order of axes.
   HostNode(const Graph& graph, const Node& node, const HostOp& row, ProgramValues& values, HostCalls& calls);
 
   template <class A>

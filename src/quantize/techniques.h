@@ -14,6 +14,7 @@ struct Technique {
   std::string_view off;   // the line there that switches it off
   bool (*is_on)(const QuantConfig& config);
   void (*switch_off)(QuantConfig& config);
+  double min_gain_db = 0;  // for what makes the program slower: what it must gain
 };
 
 std::span<const Technique> techniques();

@@ -21,7 +21,7 @@ struct MadeUp {
   int attempts = 0;
   Diagnostics diagnostics;
 
-  QuantConfig judge(const QuantConfig& config, bool tries_each) {
+  QuantConfig judge(const QuantConfig& config, bool tries_each, bool float_costs_time = false) {
     std::vector<Trial> trials;
     for (int i = 0; i < 8; ++i) {
       Tensor input(DType::kF32, {1}), wanted(DType::kF32, {1});
@@ -37,7 +37,7 @@ struct MadeUp {
         return std::vector<std::optional<Tensor>>{result};
       });
     };
-    return without_harm(config, trials, attempt, tries_each, diagnostics);
+    return without_harm(config, trials, attempt, {tries_each, float_costs_time}, diagnostics);
   }
 };
 
@@ -121,6 +121,19 @@ TEST(Gate, WhatIsAskedForStaysWithAWarning) {
   EXPECT_THAT(model.diagnostics.entries()[0].text, HasSubstr("`equalize = false` in quant.toml switches it off"));
 }
 
+TEST(Gate, FloatLayersMustGainSomethingWhereTheyCostTime) {
+  const auto gains = [](float without) {
+    return [without](const QuantConfig& config, bool) { return config.front > 0 ? 0.01F : without; };
+  };
+  EXPECT_GT(MadeUp{gains(0.0102F)}.judge({}, false, false).front, 0);
+  EXPECT_GT(MadeUp{gains(0.0110F)}.judge({}, false, true).front, 0);
+  MadeUp useless{gains(0.0102F)};
+  EXPECT_EQ(useless.judge({}, false, true).front, 0);
+  ASSERT_THAT(useless.diagnostics.entries(), SizeIs(1));
+  EXPECT_EQ(useless.diagnostics.entries()[0].code, "technique-off");
+  EXPECT_THAT(useless.diagnostics.entries()[0].text, HasSubstr("gains less than 0.3 dB"));
+}
+
 TEST(Gate, AChanceOnTheSamplesThatAreHeldOutIsNoHarm) {
   MadeUp model{[](const QuantConfig& config, bool is_held_out) {
     return config.equalize == is_held_out ? 0.02F : 0.01F;  // worse on 1 of 8, better on the others
@@ -132,7 +145,7 @@ TEST(Gate, AttemptsThatFailDecideNothing) {
   Diagnostics diagnostics;
   const Attempt attempt = [](const QuantConfig&) -> Expected<Runner> { return bad_input("no"); };
   const std::vector<Trial> trials(1);
-  EXPECT_EQ(switches(without_harm({}, trials, attempt, true, diagnostics)), switches({}));
+  EXPECT_EQ(switches(without_harm({}, trials, attempt, {.tries_each = true}, diagnostics)), switches({}));
   EXPECT_THAT(diagnostics.entries(), IsEmpty());
 }
 
