@@ -127,6 +127,7 @@ Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::opti
   }
   warn_of_inputs(graph, inputs, diagnostics);
   const Worth worth = worth_of(inputs);
+  result.has_bad_inputs = worth != Worth::kFine;
   const bool takes_example =
       has_example && (worth >= Worth::kBroken || (worth == Worth::kFine && count < kMany) || result.samples.empty());
   if (takes_example) {
@@ -163,8 +164,10 @@ HeldOut hold_out(const Graph& graph, const Statistics& statistics, const std::op
   }
   warn_of_inputs(graph, inputs, diagnostics);
   HeldOut result;
+  result.has_bad_inputs = worth_of(inputs) != Worth::kFine;
   if (!example || !says_something(inputs)) {
-    result.why_none = "a .stats file holds no samples, and the archive has no example";
+    result.why_none = fmt::format("a .stats file holds no samples, and the archive {}",
+                                  example ? "has a constant example" : "has no example");
   } else if (is_calibrated_on) {
     result.why_none = "calibration saw the archive's example, and a .stats file holds no other samples";
   } else {

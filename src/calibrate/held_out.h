@@ -24,6 +24,7 @@ struct HeldOut {
   std::vector<Sample> seen;           // a few of those that calibration sees
   std::string what;                   // "4 samples that calibration did not see"
   std::string why_none;               // where there are no samples
+  bool has_bad_inputs = false;        // the data of some input were warned of
 };
 
 // Which of so many samples are left out where samples of the set have to serve: every 8th, at least one of two and at

@@ -46,7 +46,10 @@ Expected<void> gather(const JourneyOptions& options, const xnnpack::ThreadPool& 
   if (!needs_samples(journey.config)) return {};
   if (!example)
     return within(example_samples(graph, journey.opened.model.examples), options.model.file).map([](auto&&) {});
-  journey.held_out = {{}, {}, {*example}, "", "the archive's example, the only sample at hand, served to quantize"};
+  journey.held_out.samples.clear();
+  journey.held_out.seen = {*example};
+  journey.held_out.what.clear();
+  journey.held_out.why_none = "the archive's example, the only sample at hand, served to quantize";
   return {};
 }
 
@@ -96,8 +99,10 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
     const Diagnostics before = journey.diagnostics;
     TRY(quantize_with_gate(options, journey));
     if (journey.quantized->plan.has_ranges) {
-      if (auto example = example_of(journey))
-        journey.held_out = {{*std::move(example)}, {}, {}, "the archive's example", ""};
+      if (auto example = example_of(journey)) {
+        journey.held_out.samples = {*std::move(example)};
+        journey.held_out.what = "the archive's example";
+      }
       return {};
     }
     // What it says otherwise will be said again.
@@ -109,13 +114,11 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   if (!with_data) return quantize_with_gate(options, journey);
   const xnnpack::ThreadPool threads(options.threads);
   const auto begin = std::chrono::steady_clock::now();
-  const std::size_t said_before = journey.diagnostics.entries().size();
   TRY(gather(options, threads, journey));
-  const bool has_sound_inputs = journey.diagnostics.entries().size() == said_before;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   journey.prepared->times.push_back({"calibrate", elapsed.count()});
   TRY(quantize_with_gate(options, journey));
-  if (has_sound_inputs) warn_of_ranges(journey);
+  if (!journey.held_out.has_bad_inputs) warn_of_ranges(journey);
   return {};
 }
 

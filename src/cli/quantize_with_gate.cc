@@ -2,7 +2,6 @@
 #include "cli/quantize_with_gate.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "cli/float_reference.h"
@@ -36,20 +35,6 @@ bool is_small(const Graph& graph) {
   return true;
 }
 
-// Held-out samples and some that calibration saw, with the float model's outputs.
-Expected<std::vector<Trial>> trials_of(const Journey& journey, const Runner& reference, std::size_t max_seen) {
-  std::vector<Trial> trials;
-  const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
-    trials.push_back({sample, TRY(reference(sample)), is_held_out});
-    return {};
-  };
-  for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
-  for (std::size_t i = 0; i < std::min(max_seen, journey.held_out.seen.size()); ++i) {
-    TRY(add(journey.held_out.seen[i], false));
-  }
-  return trials;
-}
-
 // One configuration, as far as it was tried.
 struct Tried {
   QuantizedModel model;
@@ -65,16 +50,24 @@ class Attempts {
     refining_.assign(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(std::min(seen.size(), kRefiningSamples)));
   }
 
+  // Stands until the next call.
   Expected<Tried*> quantized(const QuantConfig& config) {
     std::vector<bool> key;
     for (const Technique& technique : techniques()) key.push_back(technique.is_on(config));
-    if (const auto found = tried_.find(key); found != tried_.end()) return &found->second;
+    for (std::size_t i = 0; i < tried_.size(); ++i) {
+      if (keys_[i] == key) return &tried_[i];
+    }
     const Statistics* statistics = journey_.statistics ? &*journey_.statistics : nullptr;
     Tried result;
     result.model =
         TRY(within(quantize(*journey_.prepared, journey_.backend(), statistics, config, refining_, result.said),
                    options_.model.file));
-    return &tried_.emplace(std::move(key), std::move(result)).first->second;
+    const std::size_t place = std::min<std::size_t>(tried_.size(), 1);
+    tried_.resize(place + 1);
+    keys_.resize(place + 1);
+    keys_[place] = std::move(key);
+    tried_[place] = std::move(result);
+    return &tried_[place];
   }
 
   Expected<Runner> runner(const QuantConfig& config) {
@@ -97,8 +90,25 @@ class Attempts {
   const JourneyOptions& options_;
   const Journey& journey_;
   std::vector<Sample> refining_;
-  std::map<std::vector<bool>, Tried> tried_;
+  // The first, which is mostly chosen, and the last: models are large.
+  std::vector<std::vector<bool>> keys_;
+  std::vector<Tried> tried_;
 };
+
+// Held-out samples and some that calibration saw, with the float model's outputs.
+Expected<std::vector<Trial>> trials_of(const Journey& journey, const Attempts& attempts, std::size_t max_seen) {
+  const Runner reference = TRY(attempts.reference());
+  std::vector<Trial> trials;
+  const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
+    trials.push_back({sample, TRY(reference(sample)), is_held_out});
+    return {};
+  };
+  for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
+  for (std::size_t i = 0; i < std::min(max_seen, journey.held_out.seen.size()); ++i) {
+    TRY(add(journey.held_out.seen[i], false));
+  }
+  return trials;
+}
 
 }  // namespace
 
@@ -110,10 +120,8 @@ Expected<void> quantize_with_gate(const JourneyOptions& options, Journey& journe
   Diagnostics switched_off;
   if (journey.statistics && !journey.held_out.samples.empty()) {
     const bool is_small_model = is_small(journey.prepared->graph);
-    const auto reference = attempts.reference();
-    const auto trials = reference ? trials_of(journey, *reference, is_small_model ? kSeenTrialsSmall : kSeenTrialsLarge)
-                                  : Expected<std::vector<Trial>>(tl::unexpected<Error>(reference.error()));
     // A model that cannot run here is not judged here.
+    const auto trials = trials_of(journey, attempts, is_small_model ? kSeenTrialsSmall : kSeenTrialsLarge);
     if (trials) {
       const GateOptions gate{.tries_each = is_small_model && trials->size() >= kTrialsForEach,
                              .float_costs_time = journey.backend().integers.has_float};

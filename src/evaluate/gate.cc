@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,7 @@ int tenths(const SignalToNoise& error) {
   return static_cast<int>(std::lround(10 * std::clamp(std::isnan(db) ? -kExact : db, -kExact, kExact)));
 }
 
-// Of each output.
+// Of each output of real numbers.
 struct Score {
   std::vector<int> held_out, all;
 };
@@ -29,20 +30,23 @@ struct Loss {
   int held_out = 0;  // tenths of a dB
   int all = 0;
   std::size_t output = 0;
-  bool operator<(const Loss& other) const { return std::pair(held_out, all) < std::pair(other.held_out, other.all); }
+  bool operator<(const Loss& other) const { return std::pair(all, held_out) < std::pair(other.all, other.held_out); }
 };
 
-// The largest loss against another score, of the outputs for which seen samples agree that it is one.
+// The largest loss against another score.
 Loss loss_of(const Score& score, const Score& other) {
   Loss worst;
   for (std::size_t i = 0; i < score.all.size(); ++i) {
     const Loss here{other.held_out[i] - score.held_out[i], other.all[i] - score.all[i], i};
-    if (here.all > 0 && worst < here) worst = here;
+    if (worst < here) worst = here;
   }
   return worst;
 }
 
-bool is_harm(const Loss& loss) { return loss.held_out > std::lround(10 * kMostLossDb); }
+bool is_harm(const Loss& loss) {
+  return loss.all > std::lround(10 * kMaxLossDb) ||
+         (loss.all > 0 && loss.held_out > std::lround(10 * kMaxHeldOutLossDb));
+}
 
 class Gate {
  public:
@@ -59,13 +63,14 @@ class Gate {
     auto first = score(wanted_);
     if (!first) return wanted_;
     score_ = *std::move(first);
+    if (score_.all.empty()) return wanted_;
     const Score plain = score(without(on_)).value_or(score_);
     while (!on_.empty() && is_harm(loss_of(score_, plain))) remove_best(plain);
     restore(plain);
     while (options.tries_each && !on_.empty() && remove_harmful()) {
     }
     for (const Technique* technique : off_) say(*technique);
-    if (options.float_costs_time) remove_useless();
+    if (options.float_costs_time) remove_useless(plain);
     warn_of_asked_for();
     return without(off_);
   }
@@ -73,30 +78,37 @@ class Gate {
  private:
   using List = std::vector<const Technique*>;
 
-  Expected<Score> score(const QuantConfig& config) const {
+  Expected<Score> score(const QuantConfig& config) {
+    std::vector<bool> key;
+    for (const Technique& technique : techniques()) key.push_back(technique.is_on(config));
+    if (const auto known = scores_.find(key); known != scores_.end()) return known->second;
+    return scores_.emplace(std::move(key), TRY(measured(config))).first->second;
+  }
+
+  Expected<Score> measured(const QuantConfig& config) const {
     const Runner runner = TRY(attempt_(config));
-    std::vector<SignalToNoise> held_out, all;
+    std::vector<std::size_t> real;
+    for (std::size_t i = 0; i < trials_[0].wanted.size(); ++i) {
+      const auto& wanted = trials_[0].wanted[i];
+      if (wanted && wanted->dtype() == DType::kF32) real.push_back(i);
+    }
+    std::vector<SignalToNoise> held_out(real.size());
+    std::vector<SignalToNoise> all(real.size());
     for (const Trial& trial : trials_) {
       const auto found = TRY(runner(trial.inputs));
-      std::size_t place = 0;
-      for (std::size_t i = 0; i < std::min(found.size(), trial.wanted.size()); ++i) {
-        const auto& wanted = trial.wanted[i];
-        const bool is_real = wanted && found[i] && wanted->dtype() == DType::kF32 && found[i]->dtype() == DType::kF32 &&
-                             wanted->count() == found[i]->count();
-        if (!is_real) continue;
-        if (all.size() <= place) {
-          all.emplace_back();
-          held_out.emplace_back();
-        }
-        all[place].add(wanted->data<float>(), found[i]->data<float>());
-        if (trial.is_held_out) held_out[place].add(wanted->data<float>(), found[i]->data<float>());
-        ++place;
+      for (std::size_t place = 0; place < real.size(); ++place) {
+        const std::size_t i = real[place];
+        const bool is_comparable = i < found.size() && found[i] && found[i]->dtype() == DType::kF32 &&
+                                   trial.wanted[i]->count() == found[i]->count();
+        if (!is_comparable) return bad_input(fmt::format("output_{} has another type or size than in float", i));
+        all[place].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
+        if (trial.is_held_out) held_out[place].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
       }
     }
     Score result;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      result.held_out.push_back(tenths(held_out[i]));
-      result.all.push_back(tenths(all[i]));
+    for (std::size_t place = 0; place < real.size(); ++place) {
+      result.held_out.push_back(tenths(held_out[place]));
+      result.all.push_back(tenths(all[place]));
     }
     return result;
   }
@@ -116,7 +128,7 @@ class Gate {
   }
 
   // The scores without each of the techniques; an attempt that fails is not better.
-  std::vector<Score> scores_without() const {
+  std::vector<Score> scores_without() {
     std::vector<Score> scores;
     for (const Technique* technique : on_) scores.push_back(score(without(with(off_, technique))).value_or(score_));
     return scores;
@@ -137,8 +149,7 @@ class Gate {
     std::optional<std::size_t> worst;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const Loss loss = loss_of(score_, scores[i]);
-      const bool is_clear = is_harm(loss) && loss.all > std::lround(10 * kMostLossDb);
-      if (!is_clear || is_needed(scores[i])) continue;
+      if (!is_harm(loss) || is_needed(scores[i])) continue;
       if (!worst || loss_of(score_, scores[*worst]) < loss) worst = i;
     }
     if (!worst) return false;
@@ -158,7 +169,7 @@ class Gate {
   }
 
   // Switches off what costs time and gains too little for it on every output, over all samples.
-  void remove_useless() {
+  void remove_useless(const Score& plain) {
     for (std::size_t i = on_.size(); i-- > 0;) {
       const Technique& technique = *on_[i];
       if (technique.min_gain_db <= 0) continue;
@@ -167,7 +178,7 @@ class Gate {
       const long min_gain = std::lround(10 * technique.min_gain_db);
       const bool is_useless = std::ranges::equal(
           there->all, score_.all, [&](int without_it, int with_it) { return with_it - without_it < min_gain; });
-      if (!is_useless) continue;
+      if (!is_useless || is_harm(loss_of(*there, plain))) continue;
       remove(i, *there);
       diagnostics_.note("technique-off", "",
                         fmt::format("{} is switched off: it costs time and gains less than {} dB; `{}` set in "
@@ -176,7 +187,7 @@ class Gate {
     }
   }
 
-  // What went before the one that mattered comes back.
+  // Techniques that were removed earlier come back where they turn out harmless.
   void restore(const Score& plain) {
     for (const Technique* technique : List(off_)) {
       const List others = but(off_, technique);
@@ -225,10 +236,11 @@ class Gate {
   std::span<const Trial> trials_;
   const Attempt& attempt_;
   Diagnostics& diagnostics_;
-  List on_;         // that may still be switched off
-  List off_;        // that are
-  List asked_for_;  // that never are
-  Score score_;     // without those that are off
+  List on_;                                    // that may still be switched off
+  List off_;                                   // that are
+  List asked_for_;                             // that never are
+  Score score_;                                // without those that are off
+  std::map<std::vector<bool>, Score> scores_;  // by the techniques that are on
 };
 
 }  // namespace

@@ -15,8 +15,10 @@
 
 namespace isthmus {
 
-// What a technique may cost an output on samples that calibration did not see.
-inline constexpr double kMostLossDb = 0.5;
+// What techniques may cost an output: on held-out samples, and on these together with samples that calibration saw,
+// which are more and say it with less noise.
+inline constexpr double kMaxHeldOutLossDb = 0.5;
+inline constexpr double kMaxLossDb = 0.3;
 
 // A sample, and what the model in float makes of it.
 struct Trial {
@@ -34,14 +36,15 @@ struct GateOptions {
 };
 
 // The configuration without the techniques that hurt. First all of them together are compared with plain rounding: the
-// usual case costs two attempts. Where they are worse by more than kMostLossDb on an output, they are switched off one
-// by one, the one whose removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A
-// technique that costs time goes where it gains less than its row asks for on every output.
+// usual case costs two attempts. Where they are worse on an output, they are switched off one by one, the one whose
+// removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A technique that costs time
+// goes where it gains less than its row asks for on every output.
 //
-// A technique hurts where it does so on the samples that are held out, and on them together with the seen ones: a few
-// samples alone would often say so by chance. What the user asked for by name stays, with a warning. All else that is
-// switched off is said as well. An attempt that fails decides nothing. Figures are compared in steps of 0.1 dB, so that
-// float kernels of different CPUs lead to the same decision.
+// Worse means by more than kMaxLossDb over all samples, or by more than kMaxHeldOutLossDb on the held-out ones where
+// all samples together agree that it is a loss: a single held-out sample often says so by chance. What the user asked
+// for by name stays, with a warning. All else that is switched off is said as well. An attempt that fails decides
+// nothing. Figures are compared in steps of 0.1 dB, so that float kernels of different CPUs seldom lead to different
+// decisions; trials on the interpreters never do.
 QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
                          const GateOptions& options, Diagnostics& diagnostics);
 

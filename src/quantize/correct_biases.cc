@@ -186,9 +186,12 @@ class Corrector {
       return false;
     }
     // What the result's codes reach from end to end: a mean that is farther off is none that a bias can mend.
-    const auto& quant = graph().type(node.outputs[0]).quant;
-    const CodeRange codes = code_range(graph().type(node.outputs[0]).dtype);
-    const double most = quant ? static_cast<double>(quant->scale()) * (codes.max - codes.min) : 0;
+    const TensorType& type = graph().type(node.outputs[0]);
+    double most = 0;
+    if (type.quant) {
+      const CodeRange codes = code_range(type.dtype);
+      most = static_cast<double>(type.quant->scale()) * (codes.max - codes.min);
+    }
     graph().set_constant(bias, moved(old, graph().type(bias).quant, by, most));
     return true;
   }

@@ -28,12 +28,12 @@ Range with_zero(double min, double max) { return {std::min(min, 0.0), std::max(m
 // The last bits of what calibration measures depend on the CPU that it ran on. So that ranges seldom do, their ends
 // have so many significant bits, away from 0: next to nothing is clipped. Round numbers such as 1 are often meant, and
 // are met with an error on either side.
+constexpr int kGridBits = 11;
 double on_grid(double end) {
-  constexpr int kBits = 11;
   constexpr double kSlack = 0x1p-6;
   int exponent = 0;
-  const double scaled = std::ldexp(std::frexp(end, &exponent), kBits);
-  return std::ldexp(scaled < 0 ? std::floor(scaled + kSlack) : std::ceil(scaled - kSlack), exponent - kBits);
+  const double scaled = std::ldexp(std::frexp(end, &exponent), kGridBits);
+  return std::ldexp(scaled < 0 ? std::floor(scaled + kSlack) : std::ceil(scaled - kSlack), exponent - kGridBits);
 }
 Range on_grid(Range range) { return {on_grid(range.min), on_grid(range.max)}; }
 
@@ -110,14 +110,14 @@ constexpr std::uint64_t kEnoughSamples = 16;
 // codes come from tables whose entries lie as far apart as the range is wide.
 constexpr int kFewLevels = 256;
 Range with_room(const ValueStatistics& statistics, Range seen) {
-  constexpr double kLeastRoom = 2;
-  constexpr double kMostRoom = 4;
+  constexpr double kMinRoom = 2;
+  constexpr double kMaxRoom = 4;
   constexpr double kRare = 10000;
   const Excess excess = excess_of(statistics);
   const double far =
       std::max(0.0, portable::log(kRare / static_cast<double>(std::max<std::uint64_t>(statistics.samples, 1))));
   const auto widened = [&](double end, double by) {
-    return std::clamp(std::abs(end) + by * far, kLeastRoom * std::abs(end), kMostRoom * std::abs(end));
+    return std::clamp(std::abs(end) + by * far, kMinRoom * std::abs(end), kMaxRoom * std::abs(end));
   };
   return {-widened(seen.min, excess.below), widened(seen.max, excess.above)};
 }
@@ -130,8 +130,8 @@ Range add_excess(const ValueStatistics& statistics, Range seen, double whole, st
   const Excess excess = excess_of(statistics);
   const auto samples = static_cast<double>(statistics.samples);
   const double share = samples / (samples + 1) / static_cast<double>(statistics.moments.count);
-  const auto min = static_cast<double>(statistics.moments.min);
-  const auto max = static_cast<double>(statistics.moments.max);
+  const auto min = on_grid(static_cast<double>(statistics.moments.min));
+  const auto max = on_grid(static_cast<double>(statistics.moments.max));
   for (const double quantile : kQuantiles) {
     const double weight = whole * share / static_cast<double>(kQuantiles.size());
     if (excess.below > 0) masses.push_back({min - excess.below * quantile, weight});
@@ -257,7 +257,12 @@ std::span<const Estimator> estimators() {
 Excess excess_of(const ValueStatistics& statistics) {
   if (statistics.samples < 2) return {};
   const auto samples = static_cast<double>(statistics.samples);
-  const auto tail = [&](double distance) { return on_grid(std::max(distance, 0.0) / portable::log(samples)); };
+  // A difference of two measured numbers is as exact as these, so that its grid is theirs.
+  const float largest = std::max(std::abs(statistics.moments.min), std::abs(statistics.moments.max));
+  const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - kGridBits) : 1;
+  const auto tail = [&](double distance) {
+    return std::nearbyint(std::max(distance, 0.0) / portable::log(samples) / step) * step;
+  };
   return {tail(statistics.sum_of_min / samples - static_cast<double>(statistics.moments.min)),
           tail(static_cast<double>(statistics.moments.max) - statistics.sum_of_max / samples)};
 }

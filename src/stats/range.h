@@ -31,7 +31,7 @@ struct RangeOptions {
   Estimator estimator = Estimator::kMse;
   double percentile = 0.9999;  // of the numbers lie inside; half of the others on each side
   int levels = 256;            // of the quantization, for those that simulate it
-  bool is_last = false;        // nobody computes with the numbers any more
+  bool is_last = false;        // an output of the model: nothing computes with it
 };
 
 // How far the numbers of a sample that was not seen may lie outside of all that were. Extremes of samples have tails

@@ -42,6 +42,7 @@ struct GroupingCase {
   const char* name;
   std::vector<Names> groups;
   Names cuts;
+  bool has_16_bits = true;  // whether it holds on targets with 16 bits, too
 };
 
 const std::vector<GroupingCase>& grouping_cases() {
@@ -52,7 +53,8 @@ const std::vector<GroupingCase>& grouping_cases() {
       {"cat_constant_50", {{"b_k", "cat", "conv2d"}}, {}},
       {"cat_same_three_times", {{"cat", "conv2d"}}, {}},
       // The sum reads what the wide join would cost its bits.
-      {"cat_wide_then_skip_add", {{"cat", "mul"}, {"conv2d"}}, {"conv2d -> cat"}},
+      // With 16 bits it loses none.
+      {"cat_wide_then_skip_add", {{"cat", "mul"}, {"conv2d"}}, {"conv2d -> cat"}, false},
       {"concat_dynamic_h", {{"concat", "conv2d", "conv2d_1"}}, {}},
       // Each relu is part of its convolution, wherever it stands.
       {"relu_not_next_node", {{"conv2d", "relu"}, {"conv2d_1", "relu_1"}}, {}},
@@ -74,6 +76,7 @@ TEST(GroupingCasesSlow, AreGroupedAsTheyShould) {
     ASSERT_TRUE(runs) << facts.name << ": " << runs.error().text();
     for (const char* target : kTargets) {
       SCOPED_TRACE(fmt::format("{} on {}", facts.name, target));
+      if (!facts.has_16_bits && find_backend(target)->integers.storage.size() > 1) continue;
       const auto program = test::quantize_model(file, {(*runs)[0].inputs}, config, false, target);
       ASSERT_TRUE(program) << program.error().text();
       EXPECT_EQ(program->delegates(), 1U);
