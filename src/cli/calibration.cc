@@ -62,6 +62,10 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
   return within(example_samples(prepared.graph, model.examples), file);
 }
 
+FloatKernels float_kernels_of(const DataOptions& options) {
+  return options.is_reproducible ? FloatKernels::kReference : FloatKernels::kXnnpack;
+}
+
 Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
                                        const Prepared& prepared, const xnnpack::ThreadPool& threads,
                                        Diagnostics& diagnostics, const std::vector<std::size_t>& left_out) {
@@ -74,8 +78,7 @@ Expected<Statistics> gather_statistics(const DataOptions& options, const std::st
     if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
     return !is_interrupted;
   };
-  const FloatKernels kernels = options.is_reproducible ? FloatKernels::kReference : FloatKernels::kXnnpack;
-  auto result = calibrate(prepared, *samples, threads, progress, diagnostics, kernels);
+  auto result = calibrate(prepared, *samples, threads, progress, diagnostics, float_kernels_of(options));
   bar.clear();
   return within(std::move(result), options.data.empty() ? file : options.data);
 }

@@ -27,6 +27,9 @@ struct DataOptions {
 // --reproducible
 void add_reproducible(CLI::App& command, DataOptions& options);
 
+// That calibration computes with.
+FloatKernels float_kernels_of(const DataOptions& options);
+
 // The samples that the user gave, or the examples of the model with a warning.
 Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,
                                               const Prepared& prepared, Diagnostics& diagnostics);

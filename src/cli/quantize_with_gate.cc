@@ -13,10 +13,10 @@ namespace {
 
 // Samples for the techniques that run them: each is interpreted, node by node.
 constexpr std::size_t kRefiningSamples = 8;
-// Trials on samples that calibration saw, for small and for large models.
-constexpr std::size_t kSeenTrialsSmall = 31;
+// Samples that calibration saw and that serve for trials, for small and for large models.
+constexpr std::size_t kSeenTrialsSmall = 32;
 constexpr std::size_t kSeenTrialsLarge = 4;
-// With fewer samples, any of several techniques seems to hurt by chance.
+// Each technique is judged with as many samples or more: with fewer, some of them seem to hurt by chance.
 constexpr std::size_t kTrialsForEach = 8;
 
 // Dozens of runs and several attempts cost little for a model of up to a million activations.
@@ -44,7 +44,8 @@ struct Tried {
 
 class Attempts {
  public:
-  Attempts(const JourneyOptions& options, const Journey& journey) : options_(options), journey_(journey) {
+  Attempts(const JourneyOptions& options, const Journey& journey, const Statistics* statistics)
+      : options_(options), journey_(journey), statistics_(statistics) {
     if (!needs_samples(journey.config)) return;
     const std::vector<Sample>& seen = journey.held_out.seen;
     refining_.assign(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(std::min(seen.size(), kRefiningSamples)));
@@ -57,10 +58,9 @@ class Attempts {
     for (std::size_t i = 0; i < tried_.size(); ++i) {
       if (keys_[i] == key) return &tried_[i];
     }
-    const Statistics* statistics = journey_.statistics ? &*journey_.statistics : nullptr;
     Tried result;
     result.model =
-        TRY(within(quantize(*journey_.prepared, journey_.backend(), statistics, config, refining_, result.said),
+        TRY(within(quantize(*journey_.prepared, journey_.backend(), statistics_, config, refining_, result.said),
                    options_.model.file));
     const std::size_t place = std::min<std::size_t>(tried_.size(), 1);
     tried_.resize(place + 1);
@@ -89,25 +89,46 @@ class Attempts {
  private:
   const JourneyOptions& options_;
   const Journey& journey_;
+  const Statistics* statistics_;
   std::vector<Sample> refining_;
   // The first, which is mostly chosen, and the last: models are large.
   std::vector<std::vector<bool>> keys_;
   std::vector<Tried> tried_;
 };
 
-// Held-out samples and some that calibration saw, with the float model's outputs.
-Expected<std::vector<Trial>> trials_of(const Journey& journey, const Attempts& attempts, std::size_t max_seen) {
-  const Runner reference = TRY(attempts.reference());
+// What the gate compares configurations by.
+struct TrialData {
   std::vector<Trial> trials;
+  std::optional<Statistics> statistics;  // of other samples than the trials'; else those of all samples serve
+};
+
+// A small model is calibrated once more on every other sample, and judged on those between and on the held-out ones:
+// what was measured on a sample flatters it. For a large one, held-out samples and some that calibration saw serve.
+Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& journey, const Attempts& attempts) {
+  const std::vector<Sample>& seen = journey.held_out.seen;
+  const bool is_split = is_small(journey.prepared->graph) && seen.size() >= kTrialsForEach;
+  const Runner reference = TRY(attempts.reference());
+  TrialData result;
   const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
-    trials.push_back({sample, TRY(reference(sample)), is_held_out});
+    result.trials.push_back({sample, TRY(reference(sample)), is_held_out});
     return {};
   };
   for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
-  for (std::size_t i = 0; i < std::min(max_seen, journey.held_out.seen.size()); ++i) {
-    TRY(add(journey.held_out.seen[i], false));
+  std::vector<Sample> calibrated;
+  for (std::size_t i = 0; i < (is_split ? seen.size() : std::min(kSeenTrialsLarge, seen.size())); ++i) {
+    if (is_split && i % 2 == 0) {
+      calibrated.push_back(seen[i]);
+    } else {
+      TRY(add(seen[i], is_split));
+    }
   }
-  return trials;
+  if (!is_split) return result;
+  const xnnpack::ThreadPool threads(options.threads);
+  Diagnostics said_before;
+  const auto samples = given_samples(std::move(calibrated));
+  result.statistics =
+      TRY(calibrate(*journey.prepared, *samples, threads, {}, said_before, float_kernels_of(options.samples)));
+  return result;
 }
 
 }  // namespace
@@ -115,18 +136,17 @@ Expected<std::vector<Trial>> trials_of(const Journey& journey, const Attempts& a
 std::size_t max_seen_samples(const Graph& graph) { return is_small(graph) ? kSeenTrialsSmall : kRefiningSamples; }
 
 Expected<void> quantize_with_gate(const JourneyOptions& options, Journey& journey) {
-  Attempts attempts(options, journey);
+  Attempts attempts(options, journey, journey.statistics ? &*journey.statistics : nullptr);
   TRY(attempts.quantized(journey.config));
   Diagnostics switched_off;
   if (journey.statistics && !journey.held_out.samples.empty()) {
-    const bool is_small_model = is_small(journey.prepared->graph);
     // A model that cannot run here is not judged here.
-    const auto trials = trials_of(journey, attempts, is_small_model ? kSeenTrialsSmall : kSeenTrialsLarge);
-    if (trials) {
-      const GateOptions gate{.tries_each = is_small_model && trials->size() >= kTrialsForEach,
-                             .float_costs_time = journey.backend().integers.has_float};
-      const Attempt attempt = [&](const QuantConfig& config) { return attempts.runner(config); };
-      journey.config = without_harm(journey.config, *trials, attempt, gate, switched_off);
+    if (const auto data = trial_data_of(options, journey, attempts)) {
+      std::optional<Attempts> apart;
+      if (data->statistics) apart.emplace(options, journey, &*data->statistics);
+      const Attempt attempt = [&](const QuantConfig& config) { return (apart ? *apart : attempts).runner(config); };
+      const GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = journey.backend().integers.has_float};
+      journey.config = without_harm(journey.config, data->trials, attempt, gate, switched_off);
     }
   }
   Tried& chosen = *TRY(attempts.quantized(journey.config));

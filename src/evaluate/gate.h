@@ -18,7 +18,7 @@ namespace isthmus {
 // What techniques may cost an output: on held-out samples, and on these together with samples that calibration saw,
 // which are more and say it with less noise.
 inline constexpr double kMaxHeldOutLossDb = 0.5;
-inline constexpr double kMaxLossDb = 0.3;
+inline constexpr double kMaxLossDb = 0.5;
 
 // A sample, and what the model in float makes of it.
 struct Trial {

@@ -18,7 +18,7 @@ struct Case {
 
 class TechniqueLaw : public test::CommandLine, public testing::WithParamInterface<Case> {
  protected:
-  // With these lines of quant.toml; on so many fresh images.
+  // With these lines of quant.toml.
   double db(const std::string& config) const {
     const std::string data = "tests/models/fmnist";
     const std::string file = folder_ / "model.pte";
@@ -27,9 +27,8 @@ class TechniqueLaw : public test::CommandLine, public testing::WithParamInterfac
         fmt::format("compile {}/{}.pt2 --target {} --calibrate {}/calib_32.npz --config {} --threads 1 -q -o {}", data,
                     GetParam().model, GetParam().target, data, (folder_ / "quant.toml").string(), file));
     EXPECT_EQ(compiled.code, 0) << compiled.err;
-    const test::Finished evaluated =
-        isthmus(fmt::format("eval {} --reference {}/{}.pt2 --data {}/test_500.npz --samples 200 --threads 1 --json",
-                            file, data, GetParam().model, data));
+    const test::Finished evaluated = isthmus(fmt::format(
+        "eval {} --reference {}/{}.pt2 --data {}/test_500.npz --threads 1 --json", file, data, GetParam().model, data));
     EXPECT_EQ(evaluated.code, 0) << evaluated.err;
     return nlohmann::json::parse(evaluated.out)["sqnr_db"][0];
   }
