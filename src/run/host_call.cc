@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "exec/kernel.h"
+#include "executorch_kernels/kernels.h"
 #include "formats/pte_signatures.h"
 #include "ops/table.h"
-#include "portable/kernels.h"
 
 namespace isthmus::run {
 namespace {
@@ -161,7 +161,7 @@ Expected<Tensor> HostCall::compute_in(std::optional<std::size_t> place, Op op, c
     if (!product || *product > most_bytes_) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
-  const KernelDef* own = portable::find_kernel(op);
+  const KernelDef* own = executorch_kernels::find_kernel(op);
   std::byte* const to = place ? memory(*place, type.dtype, sizes, inputs) : nullptr;
   return run_kernel(own == nullptr ? kernel_def(op) : *own, {inputs, attrs, type.dtype, sizes, to});
 }

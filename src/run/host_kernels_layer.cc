@@ -5,7 +5,7 @@
 #include <array>
 
 #include "exec/half.h"
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 #include "run/host_kernels.h"
 
 namespace isthmus::run {
@@ -109,10 +109,10 @@ void normalize(const std::vector<Tensor>& inputs, double eps, Normalized& result
     if (means.count() == 0) return;
     const auto numbers = [&](std::size_t i) { return i < inputs.size() ? inputs[i].data<Number>().data() : nullptr; };
     const auto rows = static_cast<std::size_t>(means.count());
-    portable::layer_norm(
-        portable::NormRows<Number>{numbers(0), numbers(1), numbers(2), out.mutable_data<Number>().data(),
-                                   means.mutable_data<Number>().data(), factors.mutable_data<Number>().data(), rows,
-                                   static_cast<std::size_t>(out.count()) / rows, static_cast<float>(eps)});
+    executorch_kernels::layer_norm(executorch_kernels::NormRows<Number>{
+        numbers(0), numbers(1), numbers(2), out.mutable_data<Number>().data(), means.mutable_data<Number>().data(),
+        factors.mutable_data<Number>().data(), rows, static_cast<std::size_t>(out.count()) / rows,
+        static_cast<float>(eps)});
   });
 }
 Expected<void> normalize_rows(HostCall& call, const std::vector<Tensor>& inputs, const std::vector<std::int64_t>& kept,

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "exec/half.h"
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 #include "run/host_kernels.h"
 
 namespace isthmus::run {
@@ -87,7 +87,8 @@ Expected<void> topk(HostCall& call) {
   if (!is_floating(input.dtype()) && !is_integer(input.dtype())) return bad_input("elements that have no order");
   const bool largest = TRY(call.truth(3));
   const bool is_narrow = is_half(input.dtype());
-  const portable::Sorted found = portable::topk(widened(input), axis, count, largest, TRY(call.truth(4)));
+  const executorch_kernels::Sorted found =
+      executorch_kernels::topk(widened(input), axis, count, largest, TRY(call.truth(4)));
   TRY(call.set_tensor(5, is_narrow ? narrowed(found.numbers, input.dtype()) : found.numbers));
   return call.set_tensor(6, found.positions);
 }

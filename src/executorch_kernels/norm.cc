@@ -2,9 +2,9 @@
 #include <array>
 #include <cmath>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // Sums of several rows side by side: each row's numbers are added in their order, and no row waits for another.
@@ -141,4 +141,4 @@ void layer_norm(const NormRows<double>& rows) { normalize(rows); }
 
 std::span<const KernelDef> norm_kernels() { return kNormKernels; }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // Scale and zero point of each slice along an axis; of the whole tensor when the axis is -1.
@@ -97,4 +97,4 @@ constexpr KernelDef kTypeKernels[] = {
 
 std::span<const KernelDef> type_kernels() { return kTypeKernels; }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

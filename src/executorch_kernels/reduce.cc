@@ -3,9 +3,9 @@
 #include <cmath>
 #include <optional>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // The elements that one element of the result is made of are `size` blocks apart by `stride`; results beside each other
@@ -256,4 +256,4 @@ Sorted topk(const Tensor& input, std::int64_t axis, std::int64_t count, bool lar
   return result;
 }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -1,9 +1,9 @@
 // The table of ExecuTorch's own kernels, by op.
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
 #include <array>
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 
 const KernelDef* find_kernel(Op op) {
   static const auto kTable = [] {
@@ -17,4 +17,4 @@ const KernelDef* find_kernel(Op op) {
   return kTable.at(static_cast<std::size_t>(op));
 }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // The taps of a window along one axis that lie inside, and how many it would have with the padding.
@@ -199,4 +199,4 @@ constexpr KernelDef kImageKernels[] = {
 
 std::span<const KernelDef> image_kernels() { return kImageKernels; }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "exec/elementwise.h"
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // out[i] = apply(a[i], b[i]) in the element type.
@@ -185,4 +185,4 @@ constexpr KernelDef kArithmeticKernels[] = {
 
 std::span<const KernelDef> arithmetic_kernels() { return kArithmeticKernels; }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -1,9 +1,9 @@
 // ExecuTorch's products of matrices and convolutions: sums in the element type, term by term.
 #include <algorithm>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 namespace {
 
 // Results beside each other grow side by side, each by its terms in their order.
@@ -152,4 +152,4 @@ constexpr KernelDef kProductKernels[] = {
 
 std::span<const KernelDef> product_kernels() { return kProductKernels; }
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -11,7 +11,7 @@
 
 #include "exec/kernel.h"
 
-namespace isthmus::portable {
+namespace isthmus::executorch_kernels {
 
 // Null where the reference kernel computes the same.
 const KernelDef* find_kernel(Op op);
@@ -64,4 +64,4 @@ std::span<const KernelDef> product_kernels();
 std::span<const KernelDef> image_kernels();
 std::span<const KernelDef> type_kernels();
 
-}  // namespace isthmus::portable
+}  // namespace isthmus::executorch_kernels

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "portable/kernels.h"
+#include "executorch_kernels/kernels.h"
 #include "support/calls.h"
 #include "support/host_case.h"
 
-namespace isthmus::portable_kernels_test {
+namespace isthmus::executorch_kernels_test {
 namespace {
 
 using host_case::Arg;
@@ -188,14 +188,14 @@ TEST(PortableKernels, NormalizeEachRowAlone) {
   std::vector<float> out(in.size());
   std::vector<float> means(kRows);
   std::vector<float> factors(kRows);
-  portable::layer_norm(portable::NormRows<float>{in.data(), nullptr, nullptr, out.data(), means.data(), factors.data(),
-                                                 kRows, kCount, 1e-5f});
+  executorch_kernels::layer_norm(executorch_kernels::NormRows<float>{
+      in.data(), nullptr, nullptr, out.data(), means.data(), factors.data(), kRows, kCount, 1e-5f});
   for (std::size_t row = 0; row < kRows; ++row) {
     std::vector<float> alone(kCount);
     float mean = 0;
     float factor = 0;
-    portable::layer_norm(portable::NormRows<float>{in.data() + row * kCount, nullptr, nullptr, alone.data(), &mean,
-                                                   &factor, 1, kCount, 1e-5f});
+    executorch_kernels::layer_norm(executorch_kernels::NormRows<float>{in.data() + row * kCount, nullptr, nullptr,
+                                                                       alone.data(), &mean, &factor, 1, kCount, 1e-5f});
     EXPECT_EQ(mean, means[row]);
     EXPECT_EQ(factor, factors[row]);
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(), out.begin() + static_cast<std::ptrdiff_t>(row * kCount)));
@@ -203,4 +203,4 @@ TEST(PortableKernels, NormalizeEachRowAlone) {
 }
 
 }  // namespace
-}  // namespace isthmus::portable_kernels_test
+}  // namespace isthmus::executorch_kernels_test
