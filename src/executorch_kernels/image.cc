@@ -26,6 +26,11 @@ std::vector<Reach> reaches_of(std::int64_t size, std::int64_t count, std::int64_
   return result;
 }
 
+// Windows whose taps all fall into the padding hold no number; dilation makes them.
+bool has_empty_window(const std::vector<Reach>& reaches) {
+  return std::ranges::any_of(reaches, [](const Reach& reach) { return reach.first >= reach.end; });
+}
+
 // Calls use(in, out element, rows, columns) for each place of each channel's result.
 template <class Number, class Out, class Use>
 void for_each_window(const KernelContext& context, Tensor& result, const std::vector<Reach>& rows,
@@ -112,10 +117,15 @@ Expected<Tensor> max_pool(const KernelContext& context) {
     return reaches_of(input.sizes()[at], context.sizes[at], attrs.kernel[i], attrs.stride[i], attrs.padding[2 * i],
                       attrs.dilation[i]);
   };
+  const std::vector<Reach> rows = axis(0);
+  const std::vector<Reach> columns = axis(1);
+  if (has_empty_window(rows) || has_empty_window(columns)) {
+    return bad_input("a window of a pool holds nothing but padding");
+  }
   const std::int64_t width = input.size(input.rank() - 1);
   dispatch(input.dtype(), [&]<class Number>(Number) {
     using Out = std::conditional_t<kIndices, std::int64_t, Number>;
-    for_each_window<Number, Out>(context, result, axis(0), axis(1),
+    for_each_window<Number, Out>(context, result, rows, columns,
                                  [&](const Number* in, Out& out, const Reach& row, const Reach& column) {
                                    std::int64_t best = row.first * width + column.first;
                                    for (std::int64_t y = row.first; y < row.end; y += row.step) {

@@ -1,5 +1,6 @@
 // Host kernels compute as ExecuTorch's do where these are not PyTorch's: the expected numbers follow from its sources
 // (kernels/portable/cpu and kernels/quantized/cpu, version 1.5.0), bit by bit.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +37,7 @@ Tensor doubles(const std::vector<double>& numbers) { return vector<double>(numbe
 Tensor longs(const std::vector<std::int64_t>& numbers) { return vector<std::int64_t>(numbers); }
 Tensor ints(const std::vector<std::int32_t>& numbers) { return vector<std::int32_t>(numbers); }
 Tensor codes(const std::vector<std::int8_t>& numbers) { return vector<std::int8_t>(numbers); }
-Tensor truths(const std::vector<std::uint8_t>& numbers) {
+Tensor bools(const std::vector<std::uint8_t>& numbers) {
   return test::tensor<std::uint8_t>({static_cast<std::int64_t>(numbers.size())}, numbers, DType::kBool);
 }
 
@@ -96,7 +97,7 @@ std::vector<Case> elementwise_cases() {
       {"aten::gelu.out",
        {In{reals({1, -kInfinity})}, Arg(pte::Value(std::string("none"))),
         Out{reals({static_cast<float>(0.5 * (1 + std::erf(1 * 0.70710678118654752440))), 0})}, Result{}}},
-      binary("logical_and.out", reals({kNan, 0}), reals({2, 1}), truths({1, 0})),
+      binary("logical_and.out", reals({kNan, 0}), reals({2, 1}), bools({1, 0})),
       {"aten::add.out", {In{longs({1, 2})}, In{longs({3, 4})}, number(10), Out{longs({31, 42})}, Result{}}},
   };
 }
@@ -115,7 +116,7 @@ std::vector<Case> reduction_cases() {
       {"aten::argmax.out",
        {In{floats({2, 4}, {1, 3, 3, 2, 1, kNan, 9, kNan})}, number(1), flag(false), Out{longs({1, 1})}, Result{}}},
       {"aten::amax.out", {In{floats({1, 3}, {1, kNan, 3})}, Ints{{1}}, flag(false), Out{reals({kNan})}, Result{}}},
-      {"aten::any.dims_out", {In{floats({1, 2}, {0, kNan})}, Ints{{1}}, flag(false), Out{truths({1})}, Result{}}},
+      {"aten::any.dims_out", {In{floats({1, 2}, {0, kNan})}, Ints{{1}}, flag(false), Out{bools({1})}, Result{}}},
       at_axis("_softmax.out", floats({1, 3}, {0, 0, 0}), 1, flag(false), floats({1, 3}, {third, third, third})),
       {"aten::topk.values",
        {In{reals({1, kNan, 3, 2})}, number(3), number(0), flag(true), flag(true), Out{reals({kNan, 3, 2})},
@@ -174,13 +175,30 @@ void expect_cases(const std::vector<Case>& cases) {
   }
 }
 
-TEST(PortableKernels, Divide) { expect_cases(division_cases()); }
-TEST(PortableKernels, MapElements) { expect_cases(elementwise_cases()); }
-TEST(PortableKernels, Reduce) { expect_cases(reduction_cases()); }
-TEST(PortableKernels, AreLayers) { expect_cases(layer_cases()); }
+TEST(ExecutorchKernels, Divide) { expect_cases(division_cases()); }
+TEST(ExecutorchKernels, MapElements) { expect_cases(elementwise_cases()); }
+TEST(ExecutorchKernels, Reduce) { expect_cases(reduction_cases()); }
+TEST(ExecutorchKernels, AreLayers) { expect_cases(layer_cases()); }
+
+// Dilation can put all taps of a window into the padding: there is no number to read.
+TEST(ExecutorchKernels, RefuseWindowsOfPadding) {
+  const auto computed = [](std::vector<std::int64_t> sizes, std::vector<std::int64_t> padding) {
+    const Case facts{
+        "aten::max_pool2d_with_indices.out",
+        {In{test::tensor<float>(sizes, {1, 2})}, Ints{{sizes[2], sizes[3]}}, Ints{{1, 1}}, Ints{padding}, Ints{{3, 3}},
+         flag(false), Out{floats({1, 1, 1, 1}, {0})}, Out{test::tensor<std::int64_t>({1, 1, 1, 1}, {0})}, Result{}}};
+    return host_case::computed(host_case::CaseBuilder().run(facts));
+  };
+  const std::vector<std::int64_t> kImages[] = {{1, 1, 1, 2}, {1, 1, 2, 1}};
+  for (const auto& sizes : kImages) {
+    const auto found = computed(sizes, {sizes[2] - 1, sizes[3] - 1});
+    ASSERT_FALSE(found.has_value());
+    EXPECT_THAT(found.error().text(), testing::HasSubstr("nothing but padding"));
+  }
+}
 
 // The sums of rows that are added side by side are those of each row alone.
-TEST(PortableKernels, NormalizeEachRowAlone) {
+TEST(ExecutorchKernels, NormalizeEachRowAlone) {
   constexpr std::size_t kRows = 19;
   constexpr std::size_t kCount = 37;
   std::vector<float> in(kRows * kCount);
