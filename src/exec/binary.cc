@@ -8,6 +8,7 @@
 
 #include "base/portable_math.h"
 #include "exec/elementwise.h"
+#include "exec/integer_division.h"
 
 namespace isthmus {
 namespace {
@@ -96,22 +97,6 @@ struct Power {
     }
   }
 };
-
-// Division of integers; the divisor is not 0. The one quotient that does not fit wraps around to its dividend.
-template <class Number>
-Number quotient(Number a, Number b) {
-  if constexpr (std::is_signed_v<Number>) {
-    if (b == -1) return Sub::apply(Number{0}, a);
-  }
-  return static_cast<Number>(a / b);
-}
-template <class Number>
-Number rest(Number a, Number b) {
-  if constexpr (std::is_signed_v<Number>) {
-    if (b == -1) return 0;
-  }
-  return static_cast<Number>(a % b);
-}
 
 struct TruncDiv {
   template <class Number>

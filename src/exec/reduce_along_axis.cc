@@ -5,22 +5,11 @@
 
 #include "base/portable_math.h"
 #include "exec/accumulate.h"
+#include "exec/along_axis.h"
 #include "exec/reduce.h"
 
 namespace isthmus {
 namespace {
-
-// Calls use(first element, stride, size) for each line along the axis.
-template <class Use>
-void for_each_line(const Tensor& tensor, std::int64_t axis, Use use) {
-  if (tensor.count() == 0) return;
-  const std::int64_t size = tensor.size(axis);
-  std::int64_t stride = 1;
-  for (std::int64_t i = axis + 1; i < tensor.rank(); ++i) stride *= tensor.size(i);
-  for (std::int64_t outer = 0; outer < tensor.count(); outer += size * stride) {
-    for (std::int64_t inner = 0; inner < stride; ++inner) use(outer + inner, stride, size);
-  }
-}
 
 template <class Number>
 double greatest_of(const Number* line, std::int64_t stride, std::int64_t size) {
@@ -79,15 +68,6 @@ Expected<Tensor> running(const KernelContext& context, Join join) {
                   });
     return result;
   });
-}
-
-// NaN is the greatest number of all.
-template <class Number>
-bool is_less(Number a, Number b) {
-  if constexpr (std::is_floating_point_v<Number>) {
-    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
-  }
-  return a < b;
 }
 
 // Calls use(line, order) with the positions of each line in sorted order; equal numbers stay in theirs.

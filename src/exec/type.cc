@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "exec/kernel.h"
+#include "exec/slice_parameters.h"
 
 namespace isthmus {
 namespace {
@@ -66,15 +67,6 @@ Expected<Tensor> arange(const KernelContext& context) {
   return result;
 }
 
-// Scale and zero point of each slice along an axis; of the whole tensor when the axis is -1.
-struct Parameters {
-  std::vector<double> scales;
-  std::vector<double> zero_points;
-  std::int64_t inner = 1;  // elements with the same parameters in a row
-
-  std::size_t of(std::size_t i) const { return i / static_cast<std::size_t>(inner) % scales.size(); }
-};
-
 std::vector<double> as_doubles(const Tensor& tensor) {
   std::vector<double> result;
   dispatch(tensor.dtype(), [&]<class Number>(Number) {
@@ -83,20 +75,9 @@ std::vector<double> as_doubles(const Tensor& tensor) {
   return result;
 }
 
+using Parameters = SliceParameters<double, double>;
 Expected<Parameters> parameters_of(const KernelContext& context, std::int64_t axis) {
-  const Tensor& data = context.inputs[0];
-  Parameters result{as_doubles(context.inputs[1]), as_doubles(context.inputs[2])};
-  if (axis < 0) {
-    result.inner = std::max<std::int64_t>(data.count(), 1);
-  } else {
-    for (std::int64_t i = axis + 1; i < data.rank(); ++i) result.inner *= data.size(i);
-    result.inner = std::max<std::int64_t>(result.inner, 1);
-  }
-  const std::int64_t count = axis < 0 ? 1 : data.size(axis);
-  if (static_cast<std::int64_t>(result.scales.size()) != count || result.zero_points.size() != result.scales.size()) {
-    return bad_input("not as many scales as slices");
-  }
-  return result;
+  return slice_parameters(context.inputs[0], axis, as_doubles(context.inputs[1]), as_doubles(context.inputs[2]));
 }
 
 // round(x * (1 / scale)) + zero_point. PyTorch multiplies in f32 by a scale that is a number, and in the wider of the

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "exec/elementwise.h"
+#include "exec/integer_division.h"
 #include "executorch_kernels/kernels.h"
 
 namespace isthmus::executorch_kernels {
@@ -26,22 +27,6 @@ Expected<Tensor> divisions(const KernelContext& context, Apply apply) {
   });
   if (has_zero) return bad_input("an integer is divided by zero");
   return pairs(context, apply);
-}
-
-// C's quotient and rest. The one quotient that does not fit stops an x86 processor; here it wraps around.
-template <class Number>
-Number quotient(Number a, Number b) {
-  if constexpr (std::is_signed_v<Number>) {
-    if (b == -1) return static_cast<Number>(std::uint64_t{0} - static_cast<std::uint64_t>(a));
-  }
-  return static_cast<Number>(a / b);
-}
-template <class Number>
-Number rest(Number a, Number b) {
-  if constexpr (std::is_signed_v<Number>) {
-    if (b == -1) return 0;
-  }
-  return static_cast<Number>(a % b);
 }
 
 // Of integers C's rest, with the sign of the dividend; of doubles a rest that is kept in a float.

@@ -47,6 +47,19 @@ struct Plane {
 };
 Plane plane_of(const Tensor& tensor) { return {tensor.size(2), tensor.size(3)}; }
 
+struct ConvSizes {
+  Plane from;
+  Plane to;
+  Plane filter;
+  std::int64_t each;  // channels of the result in a group
+
+  ConvSizes(const KernelContext& context, const Tensor& result, std::int64_t groups)
+      : from(plane_of(context.inputs[0])),
+        to(plane_of(result)),
+        filter(plane_of(context.inputs[1])),
+        each(result.size(1) / groups) {}
+};
+
 template <class Number>
 Number bias_of(const KernelContext& context, std::int64_t channel) {
   return context.inputs.size() > 2 ? context.inputs[2].data<Number>()[static_cast<std::size_t>(channel)] : Number{0};
@@ -74,26 +87,24 @@ Expected<Tensor> conv(const KernelContext& context) {
   Tensor result = context.result();
   const Tensor& input = context.inputs[0];
   const Tensor& weight = context.inputs[1];
-  const Plane from = plane_of(input);
-  const Plane to = plane_of(result);
-  const Plane filter = plane_of(weight);
+  const ConvSizes sizes(context, result, attrs.groups);
   const std::int64_t channels = weight.size(1);
-  const std::int64_t each = result.size(1) / attrs.groups;
   dispatch_float(context.dtype, [&]<class Number>(Number) {
     const Number* taps = weight.data<Number>().data();
     for (std::int64_t n = 0; n < result.size(0); ++n) {
       for (std::int64_t c = 0; c < result.size(1); ++c) {
-        Number* out = result.mutable_data<Number>().data() + (n * result.size(1) + c) * to.count();
+        Number* out = result.mutable_data<Number>().data() + (n * result.size(1) + c) * sizes.to.count();
         for (std::int64_t k = 0; k < channels; ++k) {
-          const std::int64_t channel = n * input.size(1) + c / each * channels + k;
-          const Number* in = input.data<Number>().data() + channel * from.count();
-          for (std::int64_t tap = 0; tap < filter.count(); ++tap) {
-            const Number factor = taps[(c * channels + k) * filter.count() + tap];
-            add_shifted(in, from, out, to, factor, attrs, tap / filter.width, tap % filter.width);
+          const std::int64_t channel = n * input.size(1) + c / sizes.each * channels + k;
+          const Number* in = input.data<Number>().data() + channel * sizes.from.count();
+          for (std::int64_t tap = 0; tap < sizes.filter.count(); ++tap) {
+            const Number factor = taps[(c * channels + k) * sizes.filter.count() + tap];
+            add_shifted(in, sizes.from, out, sizes.to, factor, attrs, tap / sizes.filter.width,
+                        tap % sizes.filter.width);
           }
         }
         const Number bias = bias_of<Number>(context, c);
-        for (std::int64_t i = 0; i < to.count() && context.inputs.size() > 2; ++i) out[i] += bias;
+        for (std::int64_t i = 0; i < sizes.to.count() && context.inputs.size() > 2; ++i) out[i] += bias;
       }
     }
   });
@@ -107,33 +118,31 @@ Expected<Tensor> conv_transpose(const KernelContext& context) {
   Tensor result = context.result();
   const Tensor& input = context.inputs[0];
   const Tensor& weight = context.inputs[1];
-  const Plane from = plane_of(input);
-  const Plane to = plane_of(result);
-  const Plane filter = plane_of(weight);
+  const ConvSizes sizes(context, result, attrs.groups);
   const std::int64_t channels = input.size(1) / attrs.groups;
-  const std::int64_t each = result.size(1) / attrs.groups;
   dispatch_float(context.dtype, [&]<class Number>(Number) {
     const Number* taps = weight.data<Number>().data();
     const auto add_place = [&](Number number, const Number* tap, Number* out, std::int64_t y, std::int64_t x) {
-      for (std::int64_t i = 0; i < filter.height; ++i) {
+      for (std::int64_t i = 0; i < sizes.filter.height; ++i) {
         const std::int64_t row = attrs.stride[0] * y + attrs.dilation[0] * i - attrs.padding[0];
-        if (row < 0 || row >= to.height) continue;
-        for (std::int64_t k = 0; k < filter.width; ++k) {
+        if (row < 0 || row >= sizes.to.height) continue;
+        for (std::int64_t k = 0; k < sizes.filter.width; ++k) {
           const std::int64_t column = attrs.stride[1] * x + attrs.dilation[1] * k - attrs.padding[2];
-          if (column >= 0 && column < to.width) out[row * to.width + column] += number * tap[i * filter.width + k];
+          if (column >= 0 && column < sizes.to.width)
+            out[row * sizes.to.width + column] += number * tap[i * sizes.filter.width + k];
         }
       }
     };
     for (std::int64_t n = 0; n < result.size(0); ++n) {
       for (std::int64_t c = 0; c < result.size(1); ++c) {
-        Number* out = result.mutable_data<Number>().data() + (n * result.size(1) + c) * to.count();
-        std::fill(out, out + to.count(), bias_of<Number>(context, c));
-        const std::int64_t first = c / each * channels;
-        const Number* in = input.data<Number>().data() + (n * input.size(1) + first) * from.count();
-        for (std::int64_t place = 0; place < from.count(); ++place) {
+        Number* out = result.mutable_data<Number>().data() + (n * result.size(1) + c) * sizes.to.count();
+        std::fill(out, out + sizes.to.count(), bias_of<Number>(context, c));
+        const std::int64_t first = c / sizes.each * channels;
+        const Number* in = input.data<Number>().data() + (n * input.size(1) + first) * sizes.from.count();
+        for (std::int64_t place = 0; place < sizes.from.count(); ++place) {
           for (std::int64_t k = 0; k < channels; ++k) {
-            const Number* tap = taps + ((first + k) * each + c % each) * filter.count();
-            add_place(in[k * from.count() + place], tap, out, place / from.width, place % from.width);
+            const Number* tap = taps + ((first + k) * sizes.each + c % sizes.each) * sizes.filter.count();
+            add_place(in[k * sizes.from.count() + place], tap, out, place / sizes.from.width, place % sizes.from.width);
           }
         }
       }

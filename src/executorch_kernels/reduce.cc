@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "exec/along_axis.h"
 #include "executorch_kernels/kernels.h"
 
 namespace isthmus::executorch_kernels {
@@ -145,18 +146,6 @@ Expected<Tensor> variance(const KernelContext& context) {
   return result;
 }
 
-// Calls use(first element, stride, size) for each line along the axis.
-template <class Use>
-void for_each_line(const Tensor& tensor, std::int64_t axis, Use use) {
-  if (tensor.count() == 0) return;
-  const std::int64_t size = tensor.size(axis);
-  std::int64_t stride = 1;
-  for (std::int64_t i = axis + 1; i < tensor.rank(); ++i) stride *= tensor.size(i);
-  for (std::int64_t outer = 0; outer < tensor.count(); outer += size * stride) {
-    for (std::int64_t inner = 0; inner < stride; ++inner) use(outer + inner, stride, size);
-  }
-}
-
 Expected<Tensor> cumsum(const KernelContext& context) {
   if (!is_floating(context.dtype)) return reference(Op::kCumsum, context);
   return dispatch_float(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
@@ -207,12 +196,6 @@ constexpr KernelDef kReduceKernels[] = {
     {Op::kSoftmax, softmax<false>},
     {Op::kLogSoftmax, softmax<true>},
 };
-
-// NaN is the greatest number of all.
-template <class Number>
-bool is_less(Number a, Number b) {
-  return (!is_nan(a) && is_nan(b)) || a < b;
-}
 
 }  // namespace
 

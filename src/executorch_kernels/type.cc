@@ -2,17 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exec/slice_parameters.h"
 #include "executorch_kernels/kernels.h"
 
 namespace isthmus::executorch_kernels {
 namespace {
-
-// Scale and zero point of each slice along an axis; of the whole tensor when the axis is -1.
-struct Parameters {
-  std::vector<float> scales;
-  std::vector<std::int32_t> zero_points;
-  std::size_t inner = 1;  // elements with the same parameters in a row
-};
 
 template <class To>
 std::vector<To> numbers_of(const Tensor& tensor) {
@@ -23,18 +17,11 @@ std::vector<To> numbers_of(const Tensor& tensor) {
   });
 }
 
+using Parameters = SliceParameters<float, std::int32_t>;
 Expected<Parameters> parameters_of(const KernelContext& context, std::int64_t axis) {
   if (context.inputs.size() == 1) return bad_input("its parameters stand in types");
-  const Tensor& data = context.inputs[0];
-  Parameters result{numbers_of<float>(context.inputs[1]), numbers_of<std::int32_t>(context.inputs[2])};
-  std::int64_t inner = axis < 0 ? data.count() : 1;
-  for (std::int64_t i = axis + 1; axis >= 0 && i < data.rank(); ++i) inner *= data.size(i);
-  result.inner = static_cast<std::size_t>(std::max<std::int64_t>(inner, 1));
-  const std::size_t count = axis < 0 ? 1 : static_cast<std::size_t>(data.size(axis));
-  if (result.scales.size() != count || result.zero_points.size() != count) {
-    return bad_input("not as many scales as slices");
-  }
-  return result;
+  return slice_parameters(context.inputs[0], axis, numbers_of<float>(context.inputs[1]),
+                          numbers_of<std::int32_t>(context.inputs[2]));
 }
 
 // Calls use(begin, end, scale, zero point) for each run of elements with the same parameters.
