@@ -75,8 +75,9 @@ Words words_of(DataProblem problem, const InputData& input) {
                                         "of other data; scale samples as for the training of the model",
                                         magnitude(seen), input.seen.samples)};
     case DataProblem::kOutliers:
-      return {"outlier-input", fmt::format("in {} samples {}; leave out or repair sample {}", input.seen.samples,
-                                           outliers_text(input.seen), input.largest_in)};
+      return {"outlier-input",
+              fmt::format("in {} samples {}{}", input.seen.samples, outliers_text(input.seen),
+                          input.largest_in ? fmt::format("; leave out or repair sample {}", *input.largest_in) : "")};
     case DataProblem::kUnlikeExample:
       return {"unlike-example",
               fmt::format("lies in [{:.3g}, {:.3g}] in {} samples, but in [{:.3g}, {:.3g}] in the archive's example; "

@@ -29,7 +29,7 @@ std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments
 struct InputData {
   ValueStatistics seen;  // nothing for an input that is not f32
   std::optional<Moments> example;
-  std::size_t largest_in = 0;  // the sample that has the largest magnitude
+  std::optional<std::size_t> largest_in;  // the sample that has the largest magnitude, where that is known
 };
 
 // A warning for each input with a problem.

@@ -308,7 +308,11 @@ std::string to_json(const CompileSummary& summary) {
         json["sqnr_db"].push_back({{"output", row.output}, {"db", finite_db(row.db)}});
       }
       json["held_out_samples"] = file.held_out_samples;
-      json["held_out"] = file.held_out_samples > 0 ? file.held_out : file.why_no_figure;
+      if (file.held_out_samples > 0) {
+        json["held_out"] = file.held_out;
+      } else {
+        json["why_no_sqnr"] = file.why_no_figure;
+      }
     }
   }
   return dump(json);

@@ -1,4 +1,4 @@
-// Data that lie, as a user meets what is said of them.
+// Data that do not fit the model, and what a user is told of them.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -52,7 +52,7 @@ std::string write(const std::filesystem::path& path, const std::vector<Named>& a
   return path.string();
 }
 
-TEST_F(Cli, TheFigureOfLyingDataIsTheTruth) {
+TEST_F(Cli, UnfitDataIsWarnedOfAndGivesALowSqnr) {
   Tensor spike = images(1);
   spike.mutable_data<float>()[3000] = 1e38F;
   const struct {
@@ -69,6 +69,26 @@ TEST_F(Cli, TheFigureOfLyingDataIsTheTruth) {
     EXPECT_EQ(json["warnings"][0]["code"], code);
     EXPECT_LT(json["sqnr_db"][0]["db"], 5) << code;
     EXPECT_EQ(json["held_out_samples"], 1);
+  }
+}
+
+// Statistics do not say which sample had the largest number, so no sample is named.
+TEST_F(Cli, OutliersAreOfASampleOnlyWhereItIsKnown) {
+  Tensor spike = images(1);
+  spike.mutable_data<float>()[3000] = 1e38F;
+  const std::string data = write(folder_ / "data.npz", {{"input_0", spike}});
+  const std::string stats = (folder_ / "a.stats").string();
+  ASSERT_EQ(isthmus("calibrate " + kModel + " --target xnnpack -q --data " + data + " -o " + stats).code, 0);
+  for (const std::string& given : {data, stats}) {
+    const Finished done = isthmus("compile " + kModel + " --target xnnpack --json --calibrate " + given + " -o " +
+                                  (folder_ / "m.pte").string());
+    ASSERT_EQ(done.code, 0) << done.err;
+    const Json warnings = Json::parse(done.out)["warnings"];
+    ASSERT_FALSE(warnings.empty()) << done.out;
+    EXPECT_EQ(warnings[0]["code"], "outlier-input");
+    const std::string text = warnings[0]["text"].get<std::string>();
+    EXPECT_EQ(text.find("leave out or repair sample 3") != std::string::npos, given == data) << text;
+    EXPECT_EQ(text.find("repair") != std::string::npos, given == data) << text;
   }
 }
 
@@ -97,7 +117,7 @@ TEST_F(Cli, WithoutOtherSamplesThereIsNoFigure) {
   const Json json = Json::parse(done.out);
   EXPECT_EQ(json["sqnr_db"], Json::array());
   EXPECT_EQ(json["held_out_samples"], 0);
-  EXPECT_THAT(json["held_out"].get<std::string>(), HasSubstr("give samples with --calibrate"));
+  EXPECT_THAT(json["why_no_sqnr"].get<std::string>(), HasSubstr("give samples with --calibrate"));
 }
 
 TEST_F(Cli, EvalRefusesDataAndLabelsThatMeanNothing) {
