@@ -1,8 +1,7 @@
-// Samples that are run by several threads, each with runners of its own, before anybody asks for their results.
+// Runs samples on several threads, each with runners of its own, ahead of the comparison that takes the results.
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>

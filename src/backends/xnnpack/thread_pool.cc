@@ -4,6 +4,7 @@
 #include <pthreadpool.h>
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,7 +21,12 @@ void ThreadPool::Delete::operator()(pthreadpool* pool) const { pthreadpool_destr
 
 void ThreadPool::on_each_thread(const std::function<void(std::size_t)>& work) const {
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < threads_; ++i) others.emplace_back([&work, i] { work(i); });
+  others.reserve(threads_ - 1);
+  try {
+    for (std::size_t i = 1; i < threads_; ++i) others.emplace_back([&work, i] { work(i); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that run do all the work.
+  }
   work(0);
 }
 

@@ -19,8 +19,9 @@ class ThreadPool {
   pthreadpool* get() const;
   std::size_t threads() const { return threads_; }
 
-  // Calls `work` once for each thread, at the same time, with its number; 0 on the calling thread. Nobody waits before
-  // the end, and whoever waits there sleeps.
+  // Calls `work` once for each thread, at the same time, with its number; 0 on the calling thread. Returns when all
+  // calls have returned; until then the calling thread sleeps once its own has. Where the system gives fewer threads
+  // there are fewer calls, with the lowest numbers: each call must take work for as long as there is some.
   void on_each_thread(const std::function<void(std::size_t)>& work) const;
 
  private:
