@@ -95,12 +95,10 @@ class Builder {
 
  private:
   // Not only after the last node: workers that wait for the next one by spinning keep the CPU from those that have
-  // work, wherever there are more threads than free CPUs. Some kinds of nodes refuse the flag.
+  // work, wherever there are more threads than free CPUs.
   void let_workers_sleep() {
-    constexpr xnn::NodeKind kRefuse[] = {xnn::NodeKind::kConv2d, xnn::NodeKind::kDepthwiseConv2d,
-                                         xnn::NodeKind::kResizeBilinear};
     for (xnn::Node& node : live_->graph.nodes) {
-      if (std::ranges::find(kRefuse, node.kind) == std::end(kRefuse)) node.flags |= XNN_FLAG_YIELD_WORKERS;
+      if (takes_yield_flag(node.kind)) node.flags |= XNN_FLAG_YIELD_WORKERS;
     }
   }
 

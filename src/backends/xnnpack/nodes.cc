@@ -148,6 +148,7 @@ xnn_status concat(xnn_subgraph_t subgraph, const LibraryNode& n) {
 struct NodeRow {
   NodeKind kind;
   Define define;
+  bool takes_yield_flag = true;
 };
 
 // In the order of the kinds.
@@ -158,13 +159,13 @@ constexpr NodeRow kNodes[] = {
     {NodeKind::kSigmoid, unary<xnn_unary_sigmoid>},
     {NodeKind::kTranspose, transpose},
     {NodeKind::kClamp, clamp},
-    {NodeKind::kConv2d, conv},
+    {NodeKind::kConv2d, conv, false},
     {NodeKind::kDivide, binary<xnn_binary_divide>},
-    {NodeKind::kResizeBilinear, resize_bilinear},
+    {NodeKind::kResizeBilinear, resize_bilinear, false},
     {NodeKind::kPad, pad},
     {NodeKind::kAvgPool2d, avg_pool},
     {NodeKind::kMinimum, plain_binary<xnn_binary_minimum>},
-    {NodeKind::kDepthwiseConv2d, depthwise_conv},
+    {NodeKind::kDepthwiseConv2d, depthwise_conv, false},
     {NodeKind::kMaxPool2d, max_pool},
     {NodeKind::kMultiply, binary<xnn_binary_multiply>},
     {NodeKind::kSubtract, binary<xnn_binary_subtract>},
@@ -209,10 +210,14 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order());
 
+const NodeRow& row_of(NodeKind kind) { return kNodes[static_cast<std::size_t>(kind) - 1]; }
+
 }  // namespace
 
+bool takes_yield_flag(NodeKind kind) { return row_of(kind).takes_yield_flag; }
+
 xnn_status define_node(xnn_subgraph_t subgraph, const LibraryNode& node) {
-  const NodeRow& row = kNodes[static_cast<std::size_t>(node.node.kind) - 1];
+  const NodeRow& row = row_of(node.node.kind);
   CHECK(row.define != nullptr, "a node that was refused before");
   return row.define(subgraph, node);
 }

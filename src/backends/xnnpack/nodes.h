@@ -17,6 +17,9 @@ struct LibraryNode {
   float max;
 };
 
+// Whether XNN_FLAG_YIELD_WORKERS is among the flags that the library takes for such nodes.
+bool takes_yield_flag(xnn::NodeKind kind);
+
 xnn_status define_node(xnn_subgraph_t subgraph, const LibraryNode& node);
 
 }  // namespace isthmus::xnnpack
