@@ -41,16 +41,13 @@ TensorType widened(const TensorType& type) {
   return result;
 }
 
-// Calls use(numbers) with the elements of a constant, as doubles.
+// Calls use(numbers) with the elements of a constant.
 template <class Use>
-auto with_numbers(const Graph& graph, ValueId id, Use use) -> decltype(use(std::vector<double>())) {
+auto with_numbers(const Graph& graph, ValueId id, Use use) -> decltype(use(std::span<const double>())) {
   const Constant* constant = graph.constant(id);
   if (constant == nullptr || !constant->data) return {};
   const Tensor tensor = widened(Tensor::from(*constant->data));
-  return dispatch(tensor.dtype(), [&]<class Number>(Number) {
-    const auto numbers = tensor.data<Number>();
-    return use(std::vector<double>(numbers.begin(), numbers.end()));
-  });
+  return dispatch(tensor.dtype(), [&]<class Number>(Number) { return use(tensor.data<Number>()); });
 }
 
 }  // namespace
@@ -69,23 +66,27 @@ HostNode::HostNode(const Graph& graph, const Node& node, const HostOp& row, Prog
 }
 
 std::optional<double> HostNode::known_number(std::size_t input) const {
-  return with_numbers(graph_, node_.inputs[input], [](const std::vector<double>& numbers) {
-    return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
+  return with_numbers(graph_, node_.inputs[input], [](auto numbers) {
+    return numbers.size() == 1 ? std::optional(static_cast<double>(numbers[0])) : std::nullopt;
   });
 }
 std::optional<std::int64_t> HostNode::known_integer(std::size_t input) const {
   const std::optional<double> number = known_number(input);
-  constexpr double kMost = 1LL << 53;  // every integer below is a double
-  if (!number || !(std::abs(*number) < kMost)) return std::nullopt;
+  constexpr double kMaxExact = 1LL << 53;  // every integer below is a double
+  if (!number || !(std::abs(*number) < kMaxExact)) return std::nullopt;
   return static_cast<std::int64_t>(*number);
 }
 bool HostNode::is_never(std::size_t input, double number) const {
-  return with_numbers(graph_, node_.inputs[input],
-                      [&](const auto& numbers) { return std::ranges::find(numbers, number) == numbers.end(); });
+  return with_numbers(graph_, node_.inputs[input], [&](auto numbers) {
+    return std::ranges::none_of(numbers, [&](auto each) { return static_cast<double>(each) == number; });
+  });
 }
 bool HostNode::is_within(std::size_t input, double least, double most) const {
-  return with_numbers(graph_, node_.inputs[input], [&](const auto& numbers) {
-    return std::ranges::all_of(numbers, [&](double number) { return number >= least && number <= most; });
+  return with_numbers(graph_, node_.inputs[input], [&](auto numbers) {
+    return std::ranges::all_of(numbers, [&](auto each) {
+      const auto number = static_cast<double>(each);
+      return number >= least && number <= most;
+    });
   });
 }
 
