@@ -101,6 +101,8 @@ Command add_eval(CLI::App& app) {
       "the examples of the model");
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
   add_program_options(*command, options->program);
+  command->get_option("--threads")
+      ->description("samples at the same time; as many as there are CPUs for this process by default");
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->footer("Example:\n  isthmus eval model.pte --reference model.pt2 --data test.npz");
   return {command, [options] { return fine(evaluate_file(*options)); }};
