@@ -77,9 +77,9 @@ void each_axis(const TensorType& input, const OfferedArray& array, const Axes& a
 
 // What the sizes of a sample must be permuted by to fit the input, where there is such a permutation: axis i of the
 // result is axis permutation[i] of the sample. Channels that stand last, or first, are tried before all others.
-std::optional<std::vector<std::size_t>> curing_permutation(const TensorType& input, const OfferedArray& array) {
+std::optional<std::vector<std::size_t>> matching_permutation(const TensorType& input, const OfferedArray& array) {
   const Axes axes = axes_of(input, array);
-  constexpr std::size_t kMostAxes = 6;
+  constexpr std::size_t kMaxAxes = 6;
   if (axes.form == Form::kNone) return std::nullopt;
   std::vector<Dim> wanted;
   std::vector<std::int64_t> sizes;
@@ -89,7 +89,7 @@ std::optional<std::vector<std::size_t>> curing_permutation(const TensorType& inp
   });
   // The batch axis stays where it is.
   const std::size_t first = axes.form == Form::kWhole ? 1 : 0;
-  if (wanted.size() < first + 2 || wanted.size() > first + kMostAxes) return std::nullopt;
+  if (wanted.size() < first + 2 || wanted.size() > first + kMaxAxes) return std::nullopt;
   const auto fits = [&](const std::vector<std::size_t>& order) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (wanted[i].is_fixed() && !wanted[i].is(sizes[order[i]])) return false;
@@ -114,7 +114,7 @@ std::optional<std::vector<std::size_t>> curing_permutation(const TensorType& inp
 
 // "; its axes seem to be in another order ..."
 std::string order_hint(const TensorType& input, const OfferedArray& array) {
-  const auto order = curing_permutation(input, array);
+  const auto order = matching_permutation(input, array);
   if (!order) return "";
   const std::size_t first = axes_of(input, array).first;
   std::vector<std::size_t> axes;

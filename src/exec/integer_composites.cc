@@ -78,9 +78,9 @@ std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from,
 }
 
 std::optional<std::int64_t> row_parts(std::int64_t count) {
-  constexpr std::int64_t kMostParts = 256;
-  for (std::int64_t parts = 1; parts <= kMostParts; ++parts) {
-    if (count >= 1 && count % parts == 0 && count / parts <= kMostAdded) return parts;
+  constexpr std::int64_t kMaxParts = 256;
+  for (std::int64_t parts = 1; parts <= kMaxParts; ++parts) {
+    if (count >= 1 && count % parts == 0 && count / parts <= kMaxAdded) return parts;
   }
   return std::nullopt;
 }
@@ -104,17 +104,15 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   result.parts = *parts;
   while ((std::int64_t{1} << result.square_shift) < *parts) result.square_shift += 2;
   const float scale = from.quant->scale();
-  // An exact mean times the count, where differences of 16-bit codes times that fit 32 bits; else in as many bits of
-  // fraction as there are, or as the epsilon leaves: the more it is, the less they count.
-  constexpr std::int64_t kMostTimes = 32767;
-  constexpr int kMostFraction = 14;
-  constexpr double kMostEps = 0x1p27;
-  const auto fits = [&](std::int64_t times) {
-    return eps_of(eps, scale, count, times, result.square_shift) < kMostEps;
-  };
+  // Differences to the mean are taken times the count, which is exact, where 16-bit codes times that fit 32 bits. Else
+  // the mean has bits of fraction, as many as fit beside the epsilon; the larger it is, the less they matter.
+  constexpr std::int64_t kMaxTimes = 32767;
+  constexpr int kMaxFraction = 14;
+  constexpr double kMaxEps = 0x1p27;
+  const auto fits = [&](std::int64_t times) { return eps_of(eps, scale, count, times, result.square_shift) < kMaxEps; };
   std::int64_t times = count;
-  if (count > kMostTimes || !fits(count)) {
-    int fraction = kMostFraction;
+  if (count > kMaxTimes || !fits(count)) {
+    int fraction = kMaxFraction;
     while (fraction > 0 && !fits(std::int64_t{1} << fraction)) --fraction;
     times = std::int64_t{1} << fraction;
     result.mean = shifted_factor(static_cast<double>(times) / static_cast<double>(count));
@@ -126,7 +124,7 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   result.product_shift = std::max(0, code_bits + bits + 24 - 31);
   result.exponent = result.product_shift - 33 - result.square_shift / 2;
   // Beside an epsilon that does not fit even so, no code counts.
-  const double base = std::min(eps_of(eps, scale, count, times, result.square_shift), kMostEps * 0.999);
+  const double base = std::min(eps_of(eps, scale, count, times, result.square_shift), kMaxEps * 0.999);
   if (base > 0) {
     int exponent = 0;
     const double mantissa = std::frexp(base, &exponent);

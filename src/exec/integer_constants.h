@@ -141,8 +141,8 @@ struct LogSoftmaxConstants {
 };
 std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from, const TensorType& to);
 
-// Rows of more numbers are added up in parts of equal length, first each of them, then all.
-inline constexpr std::int64_t kMostAdded = 32768;
+// Rows of more numbers are added up in parts of equal length: each part first, then the sums of the parts.
+inline constexpr std::int64_t kMaxAdded = 32768;
 // The fewest such parts of a row; nothing where there are none, or more than 256.
 std::optional<std::int64_t> row_parts(std::int64_t count);
 

@@ -39,7 +39,7 @@ class Tensor {
   Tensor() = default;
   // New memory, all zero.
   Tensor(DType dtype, std::vector<std::int64_t> sizes);
-  // The same in memory of somebody else, who lets it live for as long.
+  // The same in memory that the caller owns, and keeps for as long as the tensor and its copies live.
   static Tensor over(DType dtype, std::vector<std::int64_t> sizes, std::byte* memory);
   // Without a copy where the view is row-major and aligned already. Bytes of a bool become 0 or 1.
   static Tensor from(const TensorView& view);

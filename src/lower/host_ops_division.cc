@@ -11,14 +11,14 @@ using Index = pte::ValueIndex;
 // Where a and b are of different signs and the rest is not 0: there the quotient's floor is not its integer part.
 Expected<Index> is_uneven(HostNode& node, Index rest) {
   const DType dtype = node.type(0).dtype;
-  const TensorType truths{DType::kBool, node.result_type().shape};
+  const TensorType mask_type{DType::kBool, node.result_type().shape};
   const auto is_negative = [&](std::size_t i) -> Expected<Index> {
     return node.step("aten::lt.Scalar_out", {TRY(node.input(i)), node.number(0, dtype)},
                      {DType::kBool, node.type(i).shape});
   };
   const Index a = TRY(is_negative(0));
-  const Index differs = TRY(node.step("aten::logical_xor.out", {a, TRY(is_negative(1))}, truths));
-  return node.step("aten::logical_and.out", {rest, differs}, truths);
+  const Index differs = TRY(node.step("aten::logical_xor.out", {a, TRY(is_negative(1))}, mask_type));
+  return node.step("aten::logical_and.out", {rest, differs}, mask_type);
 }
 
 // Quotient and rest of integers, both exact: the kernel for the rest is C's %, those for others compute with doubles.
@@ -75,13 +75,13 @@ Expected<void> write_trunc_div(HostNode& node) {
 Expected<void> write_floor_div(HostNode& node) {
   const TensorType& type = node.result_type();
   if (!is_floating(type.dtype)) return write_inputs(node);
-  const TensorType truths{DType::kBool, type.shape};
+  const TensorType mask_type{DType::kBool, type.shape};
   const Index a = TRY(node.input(0));
   const Index b = TRY(node.input(1));
   const Index near = TRY(node.step("aten::floor_divide.out", {a, b}, type));
   const Index below = TRY(node.step("aten::floor.out", {near}, type));
   const Index rest = TRY(node.step("aten::sub.out", {below, near, node.integer(1)}, type));
-  const Index is_above = TRY(node.step("aten::lt.Scalar_out", {rest, node.real(-0.5)}, truths));
+  const Index is_above = TRY(node.step("aten::lt.Scalar_out", {rest, node.real(-0.5)}, mask_type));
   const Index above = TRY(node.step("aten::add.Scalar_out", {below, node.real(1), node.integer(1)}, type));
   if (node.is_never(1, 0)) return node.finish("aten::where.self_out", {is_above, above, below});
   const Index whole = TRY(node.step("aten::where.self_out", {is_above, above, below}, type));
@@ -98,11 +98,11 @@ Expected<void> write_shift(HostNode& node, bool keeps_sign) {
   if (node.is_within(1, 0, static_cast<double>(last))) return write_inputs(node);
   const TensorType& type = node.result_type();
   const TensorType& amounts = node.type(1);
-  const TensorType truths{DType::kBool, amounts.shape};
+  const TensorType mask_type{DType::kBool, amounts.shape};
   const Index a = TRY(node.input(0));
   const Index b = TRY(node.input(1));
   const Index bounded = TRY(node.step("aten::clamp.out", {b, node.integer(0), node.integer(last)}, amounts));
-  const Index is_outside = TRY(node.step("aten::ne.Tensor_out", {b, bounded}, truths));
+  const Index is_outside = TRY(node.step("aten::ne.Tensor_out", {b, bounded}, mask_type));
   if (keeps_sign && dtype != DType::kU8) {
     const Index amount =
         TRY(node.step("aten::masked_fill.Scalar_out", {bounded, is_outside, node.integer(last)}, amounts));

@@ -62,11 +62,11 @@ Expected<void> write_adaptive_avg_pool(HostNode& node) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("ExecuTorch's kernel averages {} as f32; make the model f32", name_of(type.dtype)));
   }
-  constexpr std::int64_t kMostExact = 1 << 24;
+  constexpr std::int64_t kMaxExact = 1 << 24;
   for (std::size_t i = 0; i < 2; ++i) {
     const Dim in = type.shape[type.rank() - 2 + i];
     const Dim out = node.as<SizeAttrs>().size[i];
-    if (in.is_fixed() && out.is_fixed() && in.value() > kMostExact / std::max<std::int64_t>(out.value(), 1)) {
+    if (in.is_fixed() && out.is_fixed() && in.value() > kMaxExact / std::max<std::int64_t>(out.value(), 1)) {
       return fail(ErrorKind::kUnsupported,
                   fmt::format("ExecuTorch's kernel cannot divide an axis of {} into {}", in.value(), out.value()));
     }
@@ -74,7 +74,7 @@ Expected<void> write_adaptive_avg_pool(HostNode& node) {
   return node.finish({TRY(node.input(0)), TRY(node.sizes(node.as<SizeAttrs>().size))});
 }
 
-// Results that nobody reads: means, and reciprocals of deviations.
+// Results that no node reads: means, and reciprocals of deviations.
 Expected<void> finish_with_statistics(HostNode& node, std::vector<pte::ValueIndex> args, const Shape& shape) {
   const TensorType statistics{node.type(0).dtype, shape};
   const pte::ValueIndex means = TRY(node.scratch(statistics));

@@ -95,7 +95,7 @@ Expected<pte::ValueIndex> is_new(HostNode& node, pte::ValueIndex numbers) {
   const Shape& shape = node.type(0).shape;
   Shape shorter = shape;
   shorter[axis] = node.exprs().add(shape[axis], -1);
-  const TensorType truths{DType::kBool, shorter};
+  const TensorType mask_type{DType::kBool, shorter};
   const auto part = [&](pte::ValueIndex start, pte::ValueIndex end) {
     return node.step("aten::slice_copy.Tensor_out",
                      {numbers, node.integer(static_cast<std::int64_t>(axis)), start, end, node.integer(1)},
@@ -103,12 +103,12 @@ Expected<pte::ValueIndex> is_new(HostNode& node, pte::ValueIndex numbers) {
   };
   const pte::ValueIndex before = TRY(part(node.integer(0), TRY(node.size(shorter[axis]))));
   const pte::ValueIndex after = TRY(part(node.integer(1), node.none()));
-  pte::ValueIndex differs = TRY(node.step("aten::ne.Tensor_out", {before, after}, truths));
+  pte::ValueIndex differs = TRY(node.step("aten::ne.Tensor_out", {before, after}, mask_type));
   if (is_floating(dtype)) {
-    const pte::ValueIndex nan = TRY(node.step("aten::isnan.out", {before}, truths));
-    const pte::ValueIndex nans =
-        TRY(node.step("aten::logical_and.out", {nan, TRY(node.step("aten::isnan.out", {after}, truths))}, truths));
-    differs = TRY(node.step("aten::logical_xor.out", {differs, nans}, truths));
+    const pte::ValueIndex nan = TRY(node.step("aten::isnan.out", {before}, mask_type));
+    const pte::ValueIndex nans = TRY(
+        node.step("aten::logical_and.out", {nan, TRY(node.step("aten::isnan.out", {after}, mask_type))}, mask_type));
+    differs = TRY(node.step("aten::logical_xor.out", {differs, nans}, mask_type));
   }
   Ints sides(2 * (shape.size() - axis), 0);  // the last axis first
   sides[sides.size() - 2] = 1;

@@ -79,12 +79,6 @@ ClampAttrs bounds_of(const FakeQuantizeAttrs& attrs) {
   return ClampAttrs{number(attrs.min), number(attrs.max)};
 }
 
-bool hands_on(const Node& node) {
-  if (node.op == Op::kForeign) return false;
-  const QFlow flow = def(node.op).flow;
-  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
-}
-
 template <class Use>
 void each_data_input(const Node& node, const Use& use) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -93,6 +87,12 @@ void each_data_input(const Node& node, const Use& use) {
 }
 
 }  // namespace
+
+bool passes_values_through(Op op) {
+  if (op == Op::kForeign) return false;
+  const QFlow flow = def(op).flow;
+  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
+}
 
 Pins pins_of(const Graph& graph) {
   Pins pins;
@@ -224,7 +224,7 @@ PinnedFlow pinned_flow(const Graph& graph) {
       flow.storage[node.outputs[0].index] = attrs->dtype;
       continue;
     }
-    if (!hands_on(node)) continue;
+    if (!passes_values_through(node.op)) continue;
     bool is_given = true;
     each_data_input(node, [&](ValueId id) {
       is_given = is_given && (flow.is_given[id.index] || graph.constant(id) != nullptr);
@@ -235,7 +235,7 @@ PinnedFlow pinned_flow(const Graph& graph) {
   }
   if (!flow.has_pins) return flow;
   std::vector<bool> shares;
-  for (const Node& node : graph.nodes()) shares.push_back(pin_attrs(node) != nullptr || hands_on(node));
+  for (const Node& node : graph.nodes()) shares.push_back(pin_attrs(node) != nullptr || passes_values_through(node.op));
   const Pins pins = pins_of(graph);
   flow.is_taken = values_before_pins(graph, pins, shares);
   for (std::size_t n = graph.nodes().size(); n-- > 0;) {

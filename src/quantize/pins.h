@@ -43,6 +43,9 @@ Graph with_pins(const Graph& graph, const Pins& changed);
 // numbers. `shares` by node.
 std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const std::vector<bool>& shares);
 
+// Whether the op's results are numbers that it reads, as those of movers, joins and clamps are.
+bool passes_values_through(Op op);
+
 // What the archive says of the values around its pins.
 struct PinnedFlow {
   bool has_pins = false;

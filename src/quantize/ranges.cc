@@ -18,13 +18,6 @@ namespace {
 
 Range with_zero(Range range) { return {std::min(range.min, 0.0), std::max(range.max, 0.0)}; }
 
-// Whether the op's results are numbers that it reads.
-bool hands_on(Op op) {
-  if (op == Op::kForeign) return false;
-  const QFlow flow = def(op).flow;
-  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
-}
-
 int levels_of(DType storage) { return storage == DType::kI16 ? 65535 : 256; }
 
 }  // namespace
@@ -57,7 +50,7 @@ void Ranges::find_last() {
   }
   for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
     const Node& node = graph_.nodes()[n];
-    if (node.outputs.empty() || !is_last_[node.outputs[0].index] || !hands_on(node.op)) continue;
+    if (node.outputs.empty() || !is_last_[node.outputs[0].index] || !passes_values_through(node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_data_input(node.op, i)) is_last_[node.inputs[i].index] = true;
     }
@@ -72,7 +65,7 @@ void Ranges::derive(const Node& node) {
     is_derived_[result] = true;  // own() knows it
     return;
   }
-  if (!hands_on(node.op)) return;
+  if (!passes_values_through(node.op)) return;
   Range range;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!is_data_input(node.op, i)) continue;

@@ -55,7 +55,7 @@ double reach_of(const Graph& graph, const Node& node) {
   const Shape& shape = graph.type(node.inputs[1]).shape;
   const Magnitudes magnitudes = magnitudes_of(*weights->data, weight_axis(node.op, node.attrs, shape).value_or(1));
   const double largest = magnitudes.sums.empty() ? 0 : std::ranges::max(magnitudes.sums);
-  return kMostInput * (largest + magnitudes.count * weight_scale(graph, node) / 2);
+  return kMaxInputDifference * (largest + magnitudes.count * weight_scale(graph, node) / 2);
 }
 
 class Sweep {

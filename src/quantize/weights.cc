@@ -18,7 +18,8 @@ constexpr double kMostCode = 127;
 constexpr int kMostSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
 constexpr double kMostBias = 0x1p30;
-constexpr double kMostProducts = 0x1p29;
+// So much may the products of a sum reach.
+constexpr double kMaxProducts = 0x1p29;
 
 // Weights as [outer, channels, inner].
 struct Channels {
@@ -124,7 +125,7 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
     const double rounded =
         largest(layout, numbers, channel) / kMostCode * static_cast<double>(layout.outer * layout.inner);
     const double products =
-        kMostInput * static_cast<double>(input_scale) * (sum_of(layout, numbers, channel) + rounded);
+        kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, channel) + rounded);
     const double most = products + 512 * static_cast<double>(options.result_scale);
     offsets[c] = static_cast<float>(std::clamp(static_cast<double>(offsets[c]), -most, most));
   }
@@ -156,7 +157,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
       const std::size_t first = options.per_channel ? c : 0;
       const std::size_t last = options.per_channel ? c + 1 : layout.channels;
       const double rounded = 0.5 * static_cast<double>(layout.outer * layout.inner);
-      const double steps = std::max(kMostProducts / kMostInput - rounded, 1.0);
+      const double steps = std::max(kMaxProducts / kMaxInputDifference - rounded, 1.0);
       for (std::size_t k = first; k < last; ++k) scale = std::max(scale, sum_of(layout, numbers, k) / steps);
     }
     if (!bias.empty()) {
@@ -249,7 +250,7 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     if (options.sums != nullptr && options.result_scale > 0) {
       // With a bias beyond this, every sum saturates as it does with this one.
       const double shown = 512 * static_cast<double>(options.result_scale) / static_cast<double>(offset_scale);
-      const double products = kMostInput * sum_of(layout, std::span<const std::int8_t>(codes), c);
+      const double products = kMaxInputDifference * sum_of(layout, std::span<const std::int8_t>(codes), c);
       most = std::min(std::ceil(products + shown), kMostBias);
     }
     const auto stored = static_cast<std::int32_t>(std::clamp(code, -most, most));

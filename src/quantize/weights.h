@@ -14,7 +14,7 @@
 namespace isthmus {
 
 // The largest difference between a code of 8 bits and a zero point.
-constexpr double kMostInput = 255;
+constexpr double kMaxInputDifference = 255;
 
 struct LayerOptions {
   bool per_channel = true;

@@ -148,7 +148,7 @@ class WidthChooser {
   std::vector<bool> is_front_;
   UnionFind sets_;               // of values that share parameters
   std::vector<bool> is_narrow_;  // by root
-  std::vector<bool> is_wanted_;  // by root: stays wide whoever reads it
+  std::vector<bool> is_wanted_;  // by root: stays wide even for readers of 8 bits
   std::set<Tie> narrow_reads_;
   std::vector<std::vector<std::uint32_t>> readers_for_;  // by root: what is wide only if that is
   std::vector<std::uint32_t> objections_;                // roots whose readers are still to be told

@@ -13,12 +13,12 @@ namespace isthmus {
 
 struct ChosenWidths {
   std::vector<DType> of_value;
-  std::set<Tie> narrow_reads;  // who takes 8 bits of a value of 16
+  std::set<Tie> narrow_reads;  // the inputs that take a value of 16 bits as 8 bits
 };
 
-// Where nothing else is asked for, and the device has both, codes have 16 bits if everybody who reads them computes in
+// Where nothing else is asked for, and the device has both, codes have 16 bits if all nodes that read them compute in
 // 32 bits anyway: they lose nothing then, and nothing takes longer. So do joins of which one input would lose too many
-// bits beside another; who multiplies them then reads 8 bits of what it needs. What must share parameters has one
+// bits beside another; layers that read them take 8 bits, through a rescale. Values that must share parameters have one
 // width. The first layers read 16 bits too; see QuantConfig::front. The order of nodes does not matter. `ranges` are
 // those of 8 bits.
 Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& backend,

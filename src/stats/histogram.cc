@@ -66,7 +66,7 @@ HalfHistogram HalfHistogram::from(int exponent, std::vector<std::uint64_t> count
 void Histogram::add(std::span<const float> numbers, std::size_t stride, float min, float max) {
   if (min < 0) negative.cover(-min);
   if (max > 0) positive.cover(max);
-  // Signs are anybody's guess, so there is no branch on them: they choose one of three rows of counters. That of zeros
+  // Signs cannot be predicted, so there is no branch on them: they choose one of three rows of counters. That of zeros
   // has one counter, and their bin is 0.
   std::uint64_t* const rows[3] = {negative.counters(), positive.counters(), &zeros};
   const float per_width[3] = {negative.per_width(), positive.per_width(), 0};

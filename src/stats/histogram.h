@@ -47,7 +47,8 @@ struct Histogram {
   HalfHistogram positive;
   std::uint64_t zeros = 0;
 
-  // Counts every `stride`-th number. All of them are finite and lie between min and max.
+  // Counts every `stride`-th number. The caller must see to it that all of these are finite and lie in [min, max]: bins
+  // are made for that interval, and numbers are not checked against it.
   void add(std::span<const float> numbers, std::size_t stride, float min, float max);
   void merge(const Histogram& other);
   std::uint64_t count() const;

@@ -155,7 +155,7 @@ TEST_F(CliProgram, BenchMeasures) {
   EXPECT_GE(plain["waited"], 0);
 }
 
-// Results are added in the order of the samples, whoever computed them.
+// Results are added in the order of the samples, whichever thread computed them.
 TEST_F(CliProgram, EvalGivesTheSameOnAnyNumberOfThreads) {
   const std::string models = "tests/models/fmnist/";
   const std::string program = (folder_ / "cnn.pte").string();

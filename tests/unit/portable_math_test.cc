@@ -58,8 +58,8 @@ bool is_close(double ours, double theirs, double units) {
   if (std::isnan(theirs)) return std::isnan(ours);
   if (ours == theirs) return std::signbit(ours) == std::signbit(theirs);
   if (!std::isfinite(ours) || !std::isfinite(theirs)) return false;
-  constexpr double kLeast = std::numeric_limits<double>::min();
-  return std::abs(ours - theirs) <= units * std::numeric_limits<double>::epsilon() * std::max(std::abs(theirs), kLeast);
+  constexpr double kMin = std::numeric_limits<double>::min();
+  return std::abs(ours - theirs) <= units * std::numeric_limits<double>::epsilon() * std::max(std::abs(theirs), kMin);
 }
 
 class PortableMath : public testing::TestWithParam<Function> {};

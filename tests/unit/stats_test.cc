@@ -237,7 +237,7 @@ TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
   EXPECT_NE(mse, percentile);
 }
 
-// What a sample brings that nobody has seen: with 16 bits there is room for it, with 8 a little where numbers are few.
+// Ranges leave room for larger numbers of a later sample: much with 16 bits, with 8 a little where numbers are few.
 TEST(Estimators, LeastSquaresLeaveRoomForAFreshSample) {
   std::mt19937 random(4);
   std::exponential_distribution<float> tail;

@@ -25,7 +25,7 @@ std::optional<Reason> refuse_layer_norm(const NodeForm& form) {
   const std::int64_t length = row_length(form);
   if (row_parts(length)) return std::nullopt;
   return Reason{ReasonCode::kSumRange,
-                fmt::format("{} numbers in a row, which has no equal parts of at most {}", length, kMostAdded)};
+                fmt::format("{} numbers in a row, which has no equal parts of at most {}", length, kMaxAdded)};
 }
 
 OrderDemand layer_norm_order(const Graph& graph, const Node& node) {
