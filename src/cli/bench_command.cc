@@ -60,6 +60,9 @@ Expected<BenchSummary> bench_tosa(const BenchOptions& options, const run::Measur
 
 Expected<void> bench(const BenchOptions& options) {
   const bool is_tosa = TRY(open_file(options.file)).kind == FileKind::kTosa;
+  if (is_tosa && options.program.with_profile) {
+    return bad_input(fmt::format("{}: --profile is for program files (.pte)", options.file));
+  }
   ProgressBar bar("measuring");
   const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) { bar.show(fraction); }};
   const BenchSummary summary =
@@ -93,8 +96,12 @@ Command add_bench(CLI::App& app) {
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   add_program_options(*command, options->program);
+  command->add_flag("--profile", options->program.with_profile,
+                    "the time of each operator of XNNPACK delegates, as XNNPACK measures it, and of each host call");
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
-  command->footer("Examples:\n  isthmus bench model.pte\n  isthmus bench model.pte --threads 1 --seconds 10 --json");
+  command->footer(
+      "Examples:\n  isthmus bench model.pte\n  isthmus bench model.pte --threads 1 --seconds 10 --json\n  isthmus "
+      "bench model.pte --profile");
   return {command, [options] { return fine(bench(*options)); }};
 }
 

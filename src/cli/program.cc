@@ -34,8 +34,10 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
   }
   xnnpack::ThreadPool pool(options.threads);
   const std::uint64_t most_bytes = bytes_of_memory();
-  auto method = TRY(within(
-      run::Method::load(file.bytes, options.method, {.threads = pool.get(), .most_bytes = most_bytes}), file.path));
+  auto method = TRY(
+      within(run::Method::load(file.bytes, options.method,
+                               {.threads = pool.get(), .most_bytes = most_bytes, .with_profile = options.with_profile}),
+             file.path));
   return LoadedProgram{std::move(pool), std::move(method), options.threads, most_bytes};
 }
 

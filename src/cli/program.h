@@ -17,6 +17,7 @@ namespace isthmus {
 struct ProgramOptions {
   std::string method = "forward";
   std::size_t threads = 1;
+  bool with_profile = false;  // no option of all commands
 };
 void add_program_options(CLI::App& command, ProgramOptions& options);
 

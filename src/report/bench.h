@@ -17,6 +17,9 @@ struct BenchSummary {
   bool is_program = true;  // or a TOSA graph, which has neither delegates nor a host
 };
 
+// Of the time that delegates and host take together.
+double share_of(double seconds, const run::Measurement& measured);
+
 std::string to_text(const BenchSummary& summary, TextStyle style);
 std::string to_json(const BenchSummary& summary);
 

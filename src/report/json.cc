@@ -195,6 +195,15 @@ std::string to_json(const BenchSummary& summary) {
     json["delegate_ms"] = measured.each.delegate_seconds * 1e3;
     json["host_ms"] = measured.each.host_seconds * 1e3;
   }
+  if (!measured.profile.empty()) {
+    Json& rows = json["profile"] = Json::array();
+    for (const run::OperatorTime& row : measured.profile) {
+      rows.push_back({{"delegate", row.delegate ? Json(*row.delegate) : Json()},
+                      {"operator", row.name},
+                      {"ms", row.seconds * 1e3},
+                      {"share", share_of(row.seconds, measured)}});
+    }
+  }
   return dump(json);
 }
 

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "formats/pte.h"
+#include "run/method.h"
 #include "run/slot.h"
 
 struct pthreadpool;
@@ -31,6 +32,9 @@ class Delegate {
 
   // Nothing is known of the arguments but that there are such slots: how many and what they are is checked here.
   virtual Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) = 0;
+
+  // How long each operator of the last run took, where it was loaded with a profile and knows; else empty.
+  virtual Expected<std::vector<OperatorTime>> profile() const { return std::vector<OperatorTime>(); }
 };
 
 struct DelegateResources {
@@ -38,6 +42,7 @@ struct DelegateResources {
   std::uint64_t most_bytes = 0;
   std::uint64_t most_work = 0;                                        // of one call, where it is known beforehand
   std::function<std::optional<Blob>(const std::string&)> named_data;  // by key; only while loading
+  bool with_profile = false;
 };
 
 struct DelegateKind {

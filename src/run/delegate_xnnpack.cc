@@ -37,7 +37,8 @@ void widen(LiveTensor& tensor) {
 
 class XnnpackDelegate final : public Delegate {
  public:
-  explicit XnnpackDelegate(xnnpack::Runtime runtime) : runtime_(std::move(runtime)) {}
+  XnnpackDelegate(xnnpack::Runtime runtime, bool has_profile)
+      : runtime_(std::move(runtime)), has_profile_(has_profile) {}
 
   std::uint64_t bytes() const override { return runtime_.bytes(); }
 
@@ -75,17 +76,28 @@ class XnnpackDelegate final : public Delegate {
     return {};
   }
 
+  Expected<std::vector<OperatorTime>> profile() const override {
+    std::vector<OperatorTime> result;
+    if (!has_profile_) return result;
+    for (xnnpack::OperatorTime& row : TRY(runtime_.profile())) {
+      result.push_back({std::nullopt, std::move(row.name), row.seconds});
+    }
+    return result;
+  }
+
  private:
   xnnpack::Runtime runtime_;
+  bool has_profile_;
 };
 
 }  // namespace
 
 Expected<std::unique_ptr<Delegate>> load_xnnpack(const Blob& blob, const DelegateResources& resources) {
   const xnn::Graph graph = TRY(xnn::read_blob(blob));
-  auto runtime = TRY(
-      xnnpack::build(graph, resources.named_data, {.threads = resources.threads, .most_bytes = resources.most_bytes}));
-  return std::make_unique<XnnpackDelegate>(std::move(runtime));
+  auto runtime = TRY(xnnpack::build(
+      graph, resources.named_data,
+      {.threads = resources.threads, .most_bytes = resources.most_bytes, .with_profile = resources.with_profile}));
+  return std::make_unique<XnnpackDelegate>(std::move(runtime), resources.with_profile);
 }
 
 }  // namespace isthmus::run

@@ -28,13 +28,15 @@ class Executor {
 
   Expected<void> run() {
     std::uint64_t left = state_.options.most_instructions;
-    for (const pte::Chain& chain : state_.plan->chains) {
+    for (std::size_t i = 0; i < state_.plan->chains.size(); ++i) {
+      const pte::Chain& chain = state_.plan->chains[i];
       std::size_t next = 0;
       while (next < chain.instructions.size()) {
         if (left-- == 0) {
           return bad_input(fmt::format("the program takes more than {} steps", state_.options.most_instructions));
         }
         const std::size_t at = next++;
+        place_ = {i, at};
         const auto jump =
             TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[at]),
                        [&] { return fmt::format("instruction {}", at); }));
@@ -54,18 +56,46 @@ class Executor {
     }
     ++state_.statistics.host_calls;
     if (is_border_call(*state_.plan, kernel, call.args)) ++state_.statistics.border_calls;
-    const Stopwatch stopwatch(state_.statistics.host_seconds);
-    HostCall host_call(state_.slots, call.args, state_.options.most_bytes);
-    TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
+    const double before = state_.statistics.host_seconds;
+    {
+      const Stopwatch stopwatch(state_.statistics.host_seconds);
+      HostCall host_call(state_.slots, call.args, state_.options.most_bytes);
+      TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
+    }
+    if (state_.options.with_profile) {
+      add_times({{std::nullopt, std::string(kernel.name), state_.statistics.host_seconds - before}});
+    }
     return Jump();
   }
 
   Expected<Jump> step(const pte::DelegateCall& call) {
     ++state_.statistics.delegate_calls;
-    const Stopwatch stopwatch(state_.statistics.delegate_seconds);
+    const double before = state_.statistics.delegate_seconds;
     Delegate& delegate = *state_.delegates[call.delegate_index];
-    TRY(within(delegate.run(state_.slots, call.args), [&] { return fmt::format("delegate {}", call.delegate_index); }));
+    const auto name = [&] { return fmt::format("delegate {}", call.delegate_index); };
+    {
+      const Stopwatch stopwatch(state_.statistics.delegate_seconds);
+      TRY(within(delegate.run(state_.slots, call.args), name));
+    }
+    if (!state_.options.with_profile) return Jump();
+    std::vector<OperatorTime> times = TRY(within(delegate.profile(), name));
+    if (times.empty()) {
+      const double seconds = state_.statistics.delegate_seconds - before;
+      times.push_back({std::nullopt, state_.plan->delegates[call.delegate_index].id, seconds});
+    }
+    for (OperatorTime& time : times) time.delegate = call.delegate_index;
+    add_times(std::move(times));
     return Jump();
+  }
+
+  // Of the instruction that has just run. A delegate has the same operators in every run.
+  void add_times(std::vector<OperatorTime> times) {
+    std::vector<OperatorTime>& sums = state_.profile[place_];
+    if (sums.size() != times.size()) {
+      sums = std::move(times);
+      return;
+    }
+    for (std::size_t i = 0; i < times.size(); ++i) sums[i].seconds += times[i].seconds;
   }
 
   Expected<Jump> step(const pte::MoveCall& call) {
@@ -91,6 +121,7 @@ class Executor {
   }
 
   Method::State& state_;
+  std::pair<std::size_t, std::size_t> place_;  // chain and instruction
 };
 
 // A copy, as the memory is the method's and the next run writes it again.

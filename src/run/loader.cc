@@ -164,7 +164,8 @@ class Loader {
     // Many delegates may share one small blob: all of them together get what one could have.
     const std::uint64_t left = options.most_bytes - delegate_bytes_;
     const DelegateKind* kind = find_delegate_kind(delegate.id);
-    auto made = TRY(kind->load(delegate.blob, {options.threads, left, options.most_work, lookup}));
+    auto made =
+        TRY(kind->load(delegate.blob, {options.threads, left, options.most_work, lookup, options.with_profile}));
     delegate_bytes_ =
         std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.most_bytes), options.most_bytes);
     return made;
@@ -205,5 +206,11 @@ std::size_t Method::output_count() const { return state_->plan->outputs.size(); 
 std::size_t Method::delegate_count() const { return state_->delegates.size(); }
 std::uint64_t Method::memory_bytes() const { return state_->memory_bytes; }
 const Statistics& Method::statistics() const { return state_->statistics; }
+std::vector<OperatorTime> Method::profile() const {
+  std::vector<OperatorTime> result;
+  for (const auto& [place, rows] : state_->profile) result.insert(result.end(), rows.begin(), rows.end());
+  return result;
+}
+void Method::clear_profile() { state_->profile.clear(); }
 
 }  // namespace isthmus::run

@@ -88,8 +88,13 @@ Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, co
     return {};
   };
   Statistics before;
-  Measurement result = TRY(measure_calls(call, options, [&] { before = method.statistics(); }));
+  Measurement result = TRY(measure_calls(call, options, [&] {
+    before = method.statistics();
+    method.clear_profile();
+  }));
   result.each = per_run(before, method.statistics(), result.runs);
+  result.profile = method.profile();
+  for (OperatorTime& row : result.profile) row.seconds /= static_cast<double>(result.runs);
   return result;
 }
 

@@ -25,6 +25,7 @@ struct Measurement {
   double p90_seconds = 0;
   double waited = 0;  // the share of these runs' time in which others had the CPU; 0 where the system does not say
   Statistics each;    // of one run: calls, and the mean of the seconds
+  std::vector<OperatorTime> profile;  // of one run: the mean; empty where the method has none
 };
 
 // The same call again and again; what is counted of methods stays 0.

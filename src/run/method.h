@@ -22,6 +22,7 @@ struct LoadOptions {
   std::uint64_t most_bytes = std::uint64_t{1} << 36;  // of the plan's memory, and again of all delegates' values
   std::uint64_t most_instructions = 10'000'000;       // in one run
   std::uint64_t most_work = ~std::uint64_t{0};        // of one call of a TOSA delegate: elements and products
+  bool with_profile = false;                          // keeps the time of every operator, see Method::profile
 };
 
 // A tensor among the inputs or outputs, as the file declares it.
@@ -37,6 +38,13 @@ struct Statistics {
   std::uint64_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
   double delegate_seconds = 0;
   double host_seconds = 0;
+};
+
+// One operator of a delegate, or one call on the host.
+struct OperatorTime {
+  std::optional<std::size_t> delegate;  // none: on the host
+  std::string name;
+  double seconds = 0;
 };
 
 class Method {
@@ -60,6 +68,11 @@ class Method {
 
   // Since loading.
   const Statistics& statistics() const;
+
+  // The sum of all runs since loading or since it was cleared, in the order of the program. A delegate that does not
+  // know its operators is one row. Empty where the method was loaded without a profile.
+  std::vector<OperatorTime> profile() const;
+  void clear_profile();
 
   struct State;  // for the loader and the executor
 

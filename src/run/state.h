@@ -1,7 +1,9 @@
 // What a loaded method consists of. Only for loader and executor.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "formats/pte.h"
@@ -36,6 +38,7 @@ struct Method::State {
   std::vector<std::unique_ptr<Delegate>> delegates;
   std::vector<const HostKernel*> kernels;  // by operator
   Statistics statistics;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<OperatorTime>> profile;  // by chain and instruction
 };
 
 // Runs all instructions of the plan over the slots.

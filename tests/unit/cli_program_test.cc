@@ -155,6 +155,40 @@ TEST_F(CliProgram, BenchMeasures) {
   EXPECT_GE(plain["waited"], 0);
 }
 
+TEST_F(CliProgram, BenchProfilesOperatorsAndHostCalls) {
+  const auto done = json("bench " + kTokens + " --seconds 0.01 --profile");
+  ASSERT_TRUE(done["profile"].is_array());
+  EXPECT_GT(done["profile"].size(), 1u);
+  double shares = 0;
+  bool has_convolution = false;
+  for (const auto& row : done["profile"]) {
+    EXPECT_EQ(row["delegate"], 0);
+    EXPECT_GE(row["ms"], 0);
+    shares += row["share"].get<double>();
+    has_convolution = has_convolution || row["operator"].get<std::string>().starts_with("Convolution");
+  }
+  EXPECT_TRUE(has_convolution);
+  EXPECT_LE(shares, 1.001) << "operators take no longer than the delegate";
+  EXPECT_FALSE(json("bench " + kTokens + " --seconds 0.01").contains("profile")) << "unless it is asked for";
+
+  const Finished text = isthmus("bench " + kTokens + " --seconds 0.01 --profile");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("by kind"));
+  EXPECT_THAT(text.out, HasSubstr("(delegate 0)"));
+
+  // Each host call is a row; so is a delegate that does not tell of its operators.
+  const auto other = json("bench " + kTosa + " --seconds 0.01 --profile");
+  std::size_t host_rows = 0;
+  bool has_delegate = false;
+  for (const auto& row : other["profile"]) {
+    if (row["delegate"].is_null()) ++host_rows;
+    has_delegate = has_delegate || (row["delegate"] == 0 && row["operator"] == "TOSABackend");
+  }
+  EXPECT_EQ(host_rows, other["host_calls"].get<std::size_t>());
+  EXPECT_GT(host_rows, 0u);
+  EXPECT_TRUE(has_delegate);
+}
+
 // Results are added in the order of the samples, whichever thread computed them.
 TEST_F(CliProgram, EvalGivesTheSameOnAnyNumberOfThreads) {
   const std::string models = "tests/models/fmnist/";

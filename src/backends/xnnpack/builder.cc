@@ -84,8 +84,9 @@ class Builder {
       TRY(within(define(graph().nodes[i]), [&] { return place(i); }));
     }
     xnn_runtime_t runtime = nullptr;
+    const std::uint32_t flags = XNN_FLAG_YIELD_WORKERS | (options_.with_profile ? XNN_FLAG_BASIC_PROFILING : 0);
     const xnn_status status =
-        xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, XNN_FLAG_YIELD_WORKERS, &runtime);
+        xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, flags, &runtime);
     if (status != xnn_status_success) {
       return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take the graph: {}", words(status)));
     }

@@ -22,6 +22,7 @@ struct BuildOptions {
   pthreadpool* threads = nullptr;                              // the caller's; null: the calling thread alone
   std::uint64_t most_bytes = std::uint64_t{1} << 36;           // of all values of one run
   std::function<std::string(const xnn::Node&)> describe = {};  // where a node comes from, for messages; may be empty
+  bool with_profile = false;                                   // the library notes when each operator ends
 };
 
 // What the library would refuse or abort at is an error that names the node. The graph may come from anybody.

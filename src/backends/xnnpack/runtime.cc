@@ -121,4 +121,28 @@ Expected<void> Runtime::run(std::span<std::byte* const> buffers) {
   return check(xnn_invoke_runtime(live.runtime.get()), "run");
 }
 
+Expected<std::vector<OperatorTime>> Runtime::profile() const {
+  const auto get = [&](xnn_profile_info what, std::size_t bytes, void* to) {
+    std::size_t needed = 0;
+    return check(xnn_get_runtime_profiling_info(live_->runtime.get(), what, bytes, to, &needed), "profile");
+  };
+  std::size_t count = 0;
+  TRY(get(xnn_profile_info_num_operators, sizeof(count), &count));
+  std::vector<std::uint64_t> microseconds(count);
+  TRY(get(xnn_profile_info_operator_timing, count * sizeof(std::uint64_t), microseconds.data()));
+  std::size_t text_bytes = 0;
+  xnn_get_runtime_profiling_info(live_->runtime.get(), xnn_profile_info_operator_name, 0, nullptr, &text_bytes);
+  std::string names(text_bytes, '\0');
+  TRY(get(xnn_profile_info_operator_name, names.size(), names.data()));
+
+  std::vector<OperatorTime> result;
+  std::size_t at = 0;
+  for (const std::uint64_t time : microseconds) {
+    const std::size_t end = std::min(names.find('\0', at), names.size());
+    result.push_back({names.substr(at, end - at), static_cast<double>(time) * 1e-6});
+    at = std::min(end + 1, names.size());
+  }
+  return result;
+}
+
 }  // namespace isthmus::xnnpack

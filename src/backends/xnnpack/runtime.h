@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/xnnpack/shapes.h"
@@ -25,6 +26,11 @@ struct External {
   Dims dims;  // as declared: the upper bounds
 };
 
+struct OperatorTime {
+  std::string name;  // the library's: the operator, its layout, types and kernel
+  double seconds = 0;
+};
+
 class Runtime {
  public:
   Runtime(Runtime&&) noexcept;
@@ -42,6 +48,10 @@ class Runtime {
 
   // Runs over one buffer for each external, each with kExtraBytes readable behind it.
   Expected<void> run(std::span<std::byte* const> buffers);
+
+  // How long each operator of the last run took, in their order, each cut to whole microseconds. Only of runtimes
+  // built with a profile.
+  Expected<std::vector<OperatorTime>> profile() const;
 
  private:
   friend class Builder;
