@@ -44,8 +44,8 @@ Loss loss_of(const Score& score, const Score& other) {
 }
 
 bool is_harm(const Loss& loss) {
-  return loss.all > std::lround(10 * kMaxLossDb) ||
-         (loss.all > 0 && loss.held_out > std::lround(10 * kMaxHeldOutLossDb));
+  const long limit = std::lround(10 * kMaxLossDb);
+  return loss.all > limit || (loss.all > 0 && loss.held_out > limit);
 }
 
 class Gate {

@@ -15,9 +15,7 @@
 
 namespace isthmus {
 
-// What techniques may cost an output: on held-out samples, and on these together with samples that calibration saw,
-// which are more and say it with less noise.
-inline constexpr double kMaxHeldOutLossDb = 0.5;
+// What techniques may cost an output.
 inline constexpr double kMaxLossDb = 0.5;
 
 // A sample, and what the model in float makes of it.
@@ -40,8 +38,8 @@ struct GateOptions {
 // removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A technique that costs time
 // goes where it gains less than its row asks for on every output.
 //
-// Worse means by more than kMaxLossDb over all samples, or by more than kMaxHeldOutLossDb on the held-out ones where
-// all samples together agree that it is a loss: a single held-out sample often says so by chance. What the user asked
+// Worse means by more than kMaxLossDb over all samples, or on the held-out ones where all samples together agree that
+// it is a loss: a single held-out sample often says so by chance. What the user asked
 // for by name stays, with a warning. All else that is switched off is said as well. An attempt that fails decides
 // nothing. Figures are compared in steps of 0.1 dB, so that float kernels of different CPUs seldom lead to different
 // decisions; trials on the interpreters never do.

@@ -38,14 +38,14 @@ TEST_P(TechniqueLaw, NoneIsWorseThanPlainRounding) {
   std::string plain;
   for (const Technique& technique : techniques()) plain += std::string(technique.off) + "\n";
   const double alone = db(plain);
-  EXPECT_GE(db(""), alone - kMaxHeldOutLossDb) << "all defaults";
+  EXPECT_GE(db(""), alone - kMaxLossDb) << "all defaults";
   for (const Technique& technique : techniques()) {
     if (!technique.is_on({})) continue;
     std::string others;
     for (const Technique& other : techniques()) {
       if (other.key != technique.key) others += std::string(other.off) + "\n";
     }
-    EXPECT_GE(db(others), alone - kMaxHeldOutLossDb) << technique.name;
+    EXPECT_GE(db(others), alone - kMaxLossDb) << technique.name;
   }
 }
 
