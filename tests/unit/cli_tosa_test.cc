@@ -81,6 +81,9 @@ TEST_F(CliTosa, BenchMeasures) {
   const Finished text = isthmus("bench " + kGraph + " --seconds 0.05");
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("latency"));
+  const Finished profile = isthmus("bench " + kGraph + " --profile");
+  EXPECT_EQ(profile.code, 1);
+  EXPECT_THAT(profile.err, HasSubstr("--profile is for program files"));
 }
 
 }  // namespace
