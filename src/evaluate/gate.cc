@@ -43,8 +43,8 @@ Loss loss_of(const Score& score, const Score& other) {
   return worst;
 }
 
-bool is_harm(const Loss& loss) {
-  const long limit = std::lround(10 * kMaxLossDb);
+bool is_harm(const Loss& loss, double limit_db = kMaxLossDb) {
+  const long limit = std::lround(10 * limit_db);
   return loss.all > limit || (loss.all > 0 && loss.held_out > limit);
 }
 
@@ -149,7 +149,7 @@ class Gate {
     std::optional<std::size_t> worst;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const Loss loss = loss_of(score_, scores[i]);
-      if (!is_harm(loss) || is_needed(scores[i])) continue;
+      if (!is_harm(loss, kMaxLossOfOneDb) || is_needed(scores[i])) continue;
       if (!worst || loss_of(score_, scores[*worst]) < loss) worst = i;
     }
     if (!worst) return false;

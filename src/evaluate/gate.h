@@ -15,8 +15,10 @@
 
 namespace isthmus {
 
-// What techniques may cost an output.
+// What techniques may cost an output: all of them together, and a single one. Any change of the rounding moves the
+// figure of a small model by half a dB, so that a single technique hurts only beyond that.
 inline constexpr double kMaxLossDb = 0.5;
+inline constexpr double kMaxLossOfOneDb = 1.0;
 
 // A sample, and what the model in float makes of it.
 struct Trial {
@@ -38,7 +40,7 @@ struct GateOptions {
 // removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A technique that costs time
 // goes where it gains less than its row asks for on every output.
 //
-// Worse means by more than kMaxLossDb over all samples, or on the held-out ones where all samples together agree that
+// Worse means by more than these limits over all samples, or on the held-out ones where all samples together agree that
 // it is a loss: a single held-out sample often says so by chance. What the user asked
 // for by name stays, with a warning. All else that is switched off is said as well. An attempt that fails decides
 // nothing. Figures are compared in steps of 0.1 dB, so that float kernels of different CPUs seldom lead to different
