@@ -6,6 +6,7 @@
 
 #include "cli/float_reference.h"
 #include "evaluate/gate.h"
+#include "quantize/front.h"
 #include "quantize/techniques.h"
 
 namespace isthmus {
@@ -96,6 +97,13 @@ class Attempts {
   std::vector<Tried> tried_;
 };
 
+// Whether some first layers would be computed in float.
+bool has_float_stem(const Journey& journey) {
+  if (!journey.backend().integers.has_float) return false;
+  const std::vector<bool> is_first = front_layers(journey.prepared->graph, journey.config.front);
+  return std::ranges::find(is_first, true) != is_first.end();
+}
+
 // What the gate compares configurations by.
 struct TrialData {
   std::vector<Trial> trials;
@@ -145,7 +153,7 @@ Expected<void> quantize_with_gate(const JourneyOptions& options, Journey& journe
       std::optional<Attempts> apart;
       if (data->statistics) apart.emplace(options, journey, &*data->statistics);
       const Attempt attempt = [&](const QuantConfig& config) { return (apart ? *apart : attempts).runner(config); };
-      const GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = journey.backend().integers.has_float};
+      const GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = has_float_stem(journey)};
       journey.config = without_harm(journey.config, data->trials, attempt, gate, switched_off);
     }
   }
