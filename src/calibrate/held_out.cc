@@ -14,7 +14,7 @@ namespace isthmus {
 namespace {
 
 constexpr std::size_t kOneOf = 8;
-constexpr std::size_t kMostHeldOut = 16;
+constexpr std::size_t kMaxHeldOut = 16;
 // From so many on, ranges hardly miss the ones that are left out.
 constexpr std::size_t kMany = 64;
 
@@ -100,7 +100,7 @@ class PickedSamples final : public Samples {
 
 std::vector<std::size_t> numbers_left_out(std::size_t count) {
   if (count < 2) return {};
-  const std::size_t wanted = std::clamp<std::size_t>(count / kOneOf, 1, kMostHeldOut);
+  const std::size_t wanted = std::clamp<std::size_t>(count / kOneOf, 1, kMaxHeldOut);
   const std::size_t stride = count / wanted;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 1; i <= wanted; ++i) numbers.push_back(i * stride - 1);

@@ -69,8 +69,8 @@ Expected<void> bench(const BenchOptions& options) {
       TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
   bar.clear();
   // With less, the median is still that of undisturbed runs.
-  constexpr double kMostWaited = 0.05;
-  if (summary.measured.waited > kMostWaited && !options.wants_json) {
+  constexpr double kMaxWaited = 0.05;
+  if (summary.measured.waited > kMaxWaited && !options.wants_json) {
     Diagnostics diagnostics;
     diagnostics.warn("busy-machine", "",
                      fmt::format("other programs had the CPU for {:.0f} % of the time: it is too busy to measure on",
