@@ -54,8 +54,7 @@ class Attempts {
 
   // Stands until the next call.
   Expected<Tried*> quantized(const QuantConfig& config) {
-    std::vector<bool> key;
-    for (const Technique& technique : techniques()) key.push_back(technique.is_on(config));
+    std::vector<bool> key = techniques_on(config);
     for (std::size_t i = 0; i < tried_.size(); ++i) {
       if (keys_[i] == key) return &tried_[i];
     }

@@ -79,8 +79,7 @@ class Gate {
   using List = std::vector<const Technique*>;
 
   Expected<Score> score(const QuantConfig& config) {
-    std::vector<bool> key;
-    for (const Technique& technique : techniques()) key.push_back(technique.is_on(config));
+    std::vector<bool> key = techniques_on(config);
     if (const auto known = scores_.find(key); known != scores_.end()) return known->second;
     return scores_.emplace(std::move(key), TRY(measured(config))).first->second;
   }

@@ -30,6 +30,12 @@ constexpr Technique kTechniques[] = {
 
 std::span<const Technique> techniques() { return kTechniques; }
 
+std::vector<bool> techniques_on(const QuantConfig& config) {
+  std::vector<bool> on;
+  for (const Technique& technique : kTechniques) on.push_back(technique.is_on(config));
+  return on;
+}
+
 QuantConfig plain_rounding(QuantConfig config) {
   for (const Technique& technique : kTechniques) technique.switch_off(config);
   return config;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "quantize/config.h"
 
@@ -18,6 +19,9 @@ struct Technique {
 };
 
 std::span<const Technique> techniques();
+
+// By row of the table: whether it is on.
+std::vector<bool> techniques_on(const QuantConfig& config);
 
 // The smallest and the largest number seen, nothing else.
 QuantConfig plain_rounding(QuantConfig config);

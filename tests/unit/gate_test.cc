@@ -41,12 +41,6 @@ struct MadeUp {
   }
 };
 
-std::vector<bool> switches(const QuantConfig& config) {
-  std::vector<bool> on;
-  for (const Technique& technique : techniques()) on.push_back(technique.is_on(config));
-  return on;
-}
-
 TEST(Techniques, EachRowSwitchesOffItselfAlone) {
   QuantConfig all;
   all.promote = 3;
@@ -56,20 +50,20 @@ TEST(Techniques, EachRowSwitchesOffItselfAlone) {
     techniques()[i].switch_off(config);
     std::vector<bool> expected(techniques().size(), true);
     expected[i] = false;
-    EXPECT_EQ(switches(config), expected);
+    EXPECT_EQ(techniques_on(config), expected);
     // The line that is offered to users means the same.
     const auto read = read_config(std::string(techniques()[i].off) + "\n", "quant.toml", all);
     ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(switches(*read), expected);
+    EXPECT_EQ(techniques_on(*read), expected);
     EXPECT_TRUE(is_asked_for(techniques()[i], *read));
     EXPECT_FALSE(is_asked_for(techniques()[i], all));
   }
-  EXPECT_EQ(switches(plain_rounding(all)), std::vector<bool>(techniques().size(), false));
+  EXPECT_EQ(techniques_on(plain_rounding(all)), std::vector<bool>(techniques().size(), false));
 }
 
 TEST(Gate, TheUsualCaseIsTwoAttempts) {
   MadeUp model{[](const QuantConfig& config, bool) { return config.equalize ? 0.01F : 0.02F; }};
-  EXPECT_EQ(switches(model.judge({}, false)), switches({}));
+  EXPECT_EQ(techniques_on(model.judge({}, false)), techniques_on({}));
   EXPECT_EQ(model.attempts, 2);
   EXPECT_THAT(model.diagnostics.entries(), IsEmpty());
 }
@@ -81,7 +75,7 @@ TEST(Gate, WhatHurtsIsSwitchedOffAndSaid) {
   const QuantConfig found = model.judge({}, false);
   QuantConfig expected;
   expected.bias_correction = BiasCorrection::kOff;
-  EXPECT_EQ(switches(found), switches(expected));
+  EXPECT_EQ(techniques_on(found), techniques_on(expected));
   ASSERT_THAT(model.diagnostics.entries(), SizeIs(1));
   EXPECT_EQ(model.diagnostics.entries()[0].code, "technique-off");
   EXPECT_EQ(model.diagnostics.entries()[0].text,
@@ -115,7 +109,7 @@ TEST(Gate, WhatIsAskedForStaysWithAWarning) {
   MadeUp model{[](const QuantConfig& config, bool) { return config.equalize ? 0.5F : 0.01F; }};
   QuantConfig config;
   config.given = {"equalize"};
-  EXPECT_EQ(switches(model.judge(config, true)), switches(config));
+  EXPECT_EQ(techniques_on(model.judge(config, true)), techniques_on(config));
   ASSERT_THAT(model.diagnostics.entries(), testing::Not(IsEmpty()));
   EXPECT_EQ(model.diagnostics.entries()[0].code, "technique-hurts");
   EXPECT_THAT(model.diagnostics.entries()[0].text, HasSubstr("`equalize = false` in quant.toml switches it off"));
@@ -145,7 +139,7 @@ TEST(Gate, AttemptsThatFailDecideNothing) {
   Diagnostics diagnostics;
   const Attempt attempt = [](const QuantConfig&) -> Expected<Runner> { return bad_input("no"); };
   const std::vector<Trial> trials(1);
-  EXPECT_EQ(switches(without_harm({}, trials, attempt, {.tries_each = true}, diagnostics)), switches({}));
+  EXPECT_EQ(techniques_on(without_harm({}, trials, attempt, {.tries_each = true}, diagnostics)), techniques_on({}));
   EXPECT_THAT(diagnostics.entries(), IsEmpty());
 }
 
