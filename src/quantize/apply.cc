@@ -48,7 +48,7 @@ class Applier {
     }
     add_outputs();
     source_.resize(out_.values().size());
-    return Quantized{std::move(out_), std::move(source_)};
+    return Quantized{std::move(out_), std::move(source_), plan_.has_ranges};
   }
 
  private:
@@ -334,8 +334,9 @@ class Applier {
       inputs.push_back(out_.add_constant(weight_name, {DType::kI8, graph_.type(weight).shape, Quant{{1.0F}, 0, -1}},
                                          without_data(weights)));
       if (node.inputs.size() > 2) {
+        const Quant quant{{bias_scale(out_.type(inputs[0]).quant->scale(), 1.0F)}, 0, -1};
         inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".codes"),
-                                           {DType::kI32, graph_.type(bias).shape, Quant{{1.0F}, 0, -1}},
+                                           {DType::kI32, graph_.type(bias).shape, quant},
                                            without_data(*graph_.constant(bias))));
       }
       return {};

@@ -10,6 +10,8 @@ struct Quantized {
   // By value of the quantized graph: the value of the float graph that it stands for; nothing for constants and for
   // values that only exist here.
   std::vector<std::optional<ValueId>> source;
+  // False: some scales are placeholders, so that nothing holds of scales beside each other.
+  bool has_ranges = true;
 };
 
 // Nothing else of the plan survives: parameters live in the types. Without ranges constants have no data.

@@ -153,7 +153,7 @@ void warn_of_unknown(const Graph& graph, const QuantPlan& plan, Diagnostics& dia
   const std::size_t others = plan.unknown.size() - names.size();
   diagnostics.warn(kNotPinned, names[0].substr(1),
                    fmt::format("the archive gives no parameters to {}{}: their ranges need data (--calibrate)",
-                               fmt::join(names, ", "), others == 0 ? "" : fmt::format(" and {} others", others)));
+                               fmt::join(names, ", "), others == 0 ? "" : fmt::format(" and {} more", others)));
 }
 
 // The parameters of a group, and whether anything is known of it.

@@ -20,8 +20,12 @@ constexpr std::int8_t kLeastWeight = -127;
 
 class Proof {
  public:
-  Proof(const Graph& graph, const BackendDesc& backend)
-      : graph_(graph), backend_(backend), rules_(backend.integers), is_returned_(graph.values().size(), false) {
+  Proof(const Graph& graph, const BackendDesc& backend, bool has_ranges)
+      : graph_(graph),
+        backend_(backend),
+        rules_(backend.integers),
+        has_ranges_(has_ranges),
+        is_returned_(graph.values().size(), false) {
     for (const Output& output : graph.outputs()) {
       if (const auto* id = std::get_if<ValueId>(&output.value)) is_returned_[id->index] = true;
     }
@@ -258,7 +262,7 @@ class Proof {
   }
 
   Expected<void> keeps_ratios(const Node& node) const {
-    if (!is_codes(node.outputs[0])) return {};
+    if (!has_ranges_ || !is_codes(node.outputs[0])) return {};
     for (const RatioLimit& limit : rules_.ratios) {
       if (limit.op != node.op) continue;
       for (const float ratio : ratios(node, limit.of)) {
@@ -384,7 +388,7 @@ class Proof {
 
   Expected<void> pads(const Node& node) const {
     const auto& attrs = std::get<PadAttrs>(node.attrs);
-    if (attrs.mode != PadMode::kConstant) return {};
+    if (!has_ranges_ || attrs.mode != PadMode::kConstant) return {};
     const ValueId to = node.outputs[0];
     const CodeType& codes = *code_type(graph_.type(to).dtype);
     const double code = code_of(attrs.value, quant(to));
@@ -403,6 +407,7 @@ class Proof {
   const Graph& graph_;
   const BackendDesc& backend_;
   const IntegerRules& rules_;
+  bool has_ranges_;
   std::vector<bool> is_returned_;
   // By value: its numbers are compared with each other and nothing else, so that the last code is as good as infinity.
   std::vector<bool> is_only_compared_;
@@ -416,6 +421,8 @@ const Proof::OwnDemand Proof::kOwnDemands[] = {
 }  // namespace
 }  // namespace proof
 
-Expected<void> prove(const Graph& graph, const BackendDesc& backend) { return proof::Proof(graph, backend).whole(); }
+Expected<void> prove(const Graph& graph, const BackendDesc& backend, bool has_ranges) {
+  return proof::Proof(graph, backend, has_ranges).whole();
+}
 
 }  // namespace isthmus

@@ -216,7 +216,7 @@ class Comparison {
 
 Expected<void> prove(const Quantized& quantized, const BackendDesc& backend, const Graph& model,
                      const QuantConfig& config) {
-  TRY(prove(quantized.graph, backend));
+  TRY(prove(quantized.graph, backend, quantized.has_ranges));
   return proof::Comparison(quantized, backend, model, config).whole();
 }
 

@@ -30,5 +30,12 @@ TEST(QuantizeLawsSlow, ParametersOfAnArchiveAreThePlans) {
   }
 }
 
+TEST(QuantizeLawsSlow, SomeParametersInAnArchive) {
+  for (unsigned seed = kFirst; seed < kLast; ++seed) {
+    EXPECT_EQ(test::broken_partial_pin_law(seed), "") << "seed " << seed;
+    if (HasFailure()) break;
+  }
+}
+
 }  // namespace
 }  // namespace isthmus::quantize_law_slow_test

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -168,6 +169,43 @@ std::string broken_pin_law(unsigned seed) {
     return broken("the same parameters",
                   fmt::format("%{} has scale {} zp {}, had {} zp {}", graph.values()[i].name, group->quant.scale(),
                               group->quant.zero_point, pin->quant.scale(), pin->quant.zero_point));
+  }
+  return {};
+}
+
+std::string broken_partial_pin_law(unsigned seed) {
+  RandomQuantModel model(seed, seed % 3 == 0 ? Widths::kWild : Widths::kTame);
+  const Graph graph = prepared_graph(model.make());
+  const std::vector<Tensor> sample = model.inputs(graph);
+  QuantConfig config;
+  config.front = 0;
+  const QuantPlan first = planned(graph, observed(graph, {sample}), config);
+  std::mt19937 random(seed);
+  std::vector<bool> is_pinned;
+  for (std::size_t i = 0; i < graph.values().size(); ++i) is_pinned.push_back(random() % 2 == 0);
+  const Graph archive = converted(graph, [&](const Graph&, ValueId id) -> std::optional<Pin> {
+    const Group* group = first.group(id);
+    if (group == nullptr || !is_pinned[id.index]) return std::nullopt;
+    return Pin{group->quant, group->storage};
+  });
+  const auto broken = [&](std::string_view target, std::string_view law, const std::string& how) {
+    return fmt::format("{}: {}: {}\n{}", target, law, how, print(archive));
+  };
+  for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+    const BackendDesc& device = *find_backend(target);
+    Diagnostics diagnostics;
+    const auto prepared = prepare(archive, {&device, {}}, diagnostics);
+    if (!prepared) return broken(target, "preparing", prepared.error().text());
+    const auto without_data = quantize(*prepared, device, nullptr, config, diagnostics);
+    if (!without_data) return broken(target, "without data", without_data.error().text());
+    const bool is_said =
+        std::ranges::any_of(diagnostics.entries(), [](const Diagnostic& entry) { return entry.code == kNotPinned; });
+    const bool has_pins = pinned_flow(prepared->graph).has_pins;
+    if (has_pins && is_said == without_data->plan.has_ranges) return broken(target, "what lacks parameters", "is said");
+    const Statistics statistics = observed(prepared->graph, {sample});
+    const auto with_data = quantize(*prepared, device, &statistics, config, diagnostics);
+    if (!with_data) return broken(target, "with data", with_data.error().text());
+    if (!with_data->plan.has_ranges) return broken(target, "with data", "has no ranges");
   }
   return {};
 }

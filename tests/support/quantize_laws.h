@@ -18,6 +18,10 @@ std::string broken_compute_law(unsigned seed);
 // Parameters that are written into the model, as PyTorch writes them, are those that the next plan has, without data.
 std::string broken_pin_law(unsigned seed);
 
+// A model of which only some values have such parameters is quantized for every device, without data, where it is said
+// what lacks them, and with data.
+std::string broken_partial_pin_law(unsigned seed);
+
 struct Decided {
   std::size_t cuts = 0, kept_ties = 0, nodes_in_codes = 0, nodes_in_float = 0;
 };
