@@ -19,6 +19,36 @@ constexpr std::size_t kMostDepth = 256;
 constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
+// Python writes numbers that JSON has not as bare words; newer versions of PyTorch write them as strings. Here they are
+// strings in any case.
+constexpr std::string_view kBareWords[] = {"Infinity", "-Infinity", "NaN"};
+
+bool may_have_bare_words(std::string_view text) {
+  return text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos;
+}
+
+std::string with_words_quoted(std::string_view text) {
+  std::string result;
+  result.reserve(text.size() + text.size() / 8);
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_string && text[i] == '\\' && i + 1 < text.size()) {
+      result += text.substr(i++, 2);
+      continue;
+    }
+    if (text[i] == '"') is_string = !is_string;
+    const auto word = std::ranges::find_if(
+        kBareWords, [&](std::string_view bare) { return !is_string && text.substr(i).starts_with(bare); });
+    if (word == std::end(kBareWords)) {
+      result += text[i];
+      continue;
+    }
+    result += fmt::format("\"{}\"", *word);
+    i += word->size() - 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 // Receives the parser's events. Texts go to one buffer, which never needs to grow: no text is longer than its source.
@@ -132,6 +162,8 @@ Expected<Document> Document::parse(std::string_view text) {
   if (text.size() > kMostTextBytes) {
     return bad_input(fmt::format("a JSON text of {} bytes; at most {} are read", text.size(), kMostTextBytes));
   }
+  const std::string quoted = may_have_bare_words(text) ? with_words_quoted(text) : std::string();
+  if (!quoted.empty()) text = quoted;
   Document document;
   Builder builder(document, text.size());
   try {

@@ -77,10 +77,24 @@ TEST(Json, ErrorsNameTheirPlace) {
 
 TEST(Json, RefusesWhatIsNoJson) {
   for (const std::string_view text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "[1] 2", "\"\xFF\"", "\"\\ud800\"",
-                                      "[1e999]", "NaN", "{\"a\": 1,}", "[\"a\nb\"]", "// comment\n1"}) {
+                                      "[1e999]", "nan", "{\"a\": 1,}", "[\"a\nb\"]", "// comment\n1"}) {
     EXPECT_THAT(problem(text), StartsWith("not valid JSON at byte ")) << text;
   }
   EXPECT_EQ(problem("1"), "");
+}
+
+// As Python writes them.
+TEST(Json, NumbersThatJsonHasNotAreTexts) {
+  const auto document = Document::parse(R"([-Infinity, {"NaN": NaN}, "\\", Infinity, "\" -Infinity"])");
+  ASSERT_TRUE(document) << document.error().text();
+  const auto items = document->root().elements();
+  std::vector<Value> values(items->begin(), items->end());
+  ASSERT_EQ(values.size(), 5u);
+  EXPECT_EQ(*values[0].as_text(), "-Infinity");
+  EXPECT_EQ(*values[1].get("NaN")->as_text(), "NaN");
+  EXPECT_EQ(*values[2].as_text(), "\\");
+  EXPECT_EQ(*values[3].as_text(), "Infinity");
+  EXPECT_EQ(*values[4].as_text(), "\" -Infinity");
 }
 
 TEST(Json, RefusesDuplicateKeys) {
