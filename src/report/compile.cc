@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "report/rows.h"
 
 namespace isthmus {
 namespace {
@@ -163,7 +164,7 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
     for (const CompileSummary::OutputError& row : file.sqnr) {
-      out += fmt::format("  {}: {:.1f} dB from float, on {}\n", row.output, row.db, file.held_out);
+      out += fmt::format("  {}: {} from float, on {}\n", row.output, db_text(row.db), file.held_out);
     }
     if (summary.is_quantized && file.sqnr.empty() && !file.why_no_figure.empty()) {
       out += fmt::format("  how far it is from float is not known: {}\n", file.why_no_figure);
@@ -198,8 +199,9 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMostErrors, summary.errors.size());
   if (shown > 0) out += "  farthest from float (dB: all, own rounding, of which sharing costs):\n";
   for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
-    out += fmt::format("    {:6.1f} {:6.1f} {:5.1f}  {} %{}{}\n", row.db, row.rounding_db, row.sharing_db(), row.op,
-                       row.value, row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
+    out += fmt::format("    {:>6} {:>6} {:5.1f}  {} %{}{}\n", db_number(row.db), db_number(row.rounding_db),
+                       db_of_sharing(row.rounding_db, row.alone_db), row.op, row.value,
+                       row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
   }
   if (is_verbose) {
     for (const StageTime& time : summary.times)

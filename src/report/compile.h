@@ -46,7 +46,6 @@ struct CompileSummary {
     std::string value, op, origin, module;
     double db = 0, cosine = 0;             // against the model in float
     double rounding_db = 0, alone_db = 0;  // of its own rounding, in shared parameters and in its own
-    double sharing_db() const { return alone_db - rounding_db; }
   };
   // What a compile adds.
   struct File {

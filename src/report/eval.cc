@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "report/rows.h"
+
 namespace isthmus {
 
 std::string to_text(const EvalSummary& summary) {
@@ -20,7 +22,7 @@ std::string to_text(const EvalSummary& summary) {
                        share(found.agreeing));
   }
   for (std::size_t i = 0; i < found.outputs.size(); ++i) {
-    out += fmt::format("  output_{}: {:.2f} dB from float, cosine {:.6f}\n", i, found.outputs[i].db(),
+    out += fmt::format("  output_{}: {} from float, cosine {:.6f}\n", i, db_text(found.outputs[i].db(), 2),
                        found.outputs[i].cosine());
   }
   return out;

@@ -96,8 +96,8 @@ std::string to_text(const Explanation& explanation) {
   }
   if (explanation.error) {
     const Explanation::Loss& error = *explanation.error;
-    out += fmt::format("  {:.1f} dB from float; its own rounding {:.1f} dB, of which sharing costs {:.1f} dB\n",
-                       error.db, error.rounding_db, error.alone_db - error.rounding_db);
+    out += fmt::format("  {} from float; its own rounding {}, of which sharing costs {:.1f} dB\n", db_text(error.db),
+                       db_text(error.rounding_db), db_of_sharing(error.rounding_db, error.alone_db));
   }
   return harmless(out);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "base/untrusted_text.h"
@@ -57,6 +58,12 @@ std::string human_bytes(std::uint64_t bytes) {
   if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
+
+std::string db_text(double db, int digits) {
+  return std::isinf(db) && db > 0 ? "no difference" : fmt::format("{:.{}f} dB", db, digits);
+}
+std::string db_number(double db) { return std::isinf(db) && db > 0 ? "exact" : fmt::format("{:.1f}", db); }
+double db_of_sharing(double rounding, double alone) { return std::isfinite(rounding) ? alone - rounding : 0; }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", with_separators(count), noun, count == 1 ? "" : "s");

@@ -40,6 +40,12 @@ class Rows {
 
 std::string with_separators(std::uint64_t number);
 std::string human_bytes(std::uint64_t bytes);
+// "32.1 dB", "no difference".
+std::string db_text(double db, int digits = 1);
+// "32.1", "exact".
+std::string db_number(double db);
+// Of what a value loses by rounding, what it would not lose alone; 0 where it loses nothing.
+double db_of_sharing(double rounding, double alone);
 // "1 call", "2 calls".
 std::string counted(std::uint64_t count, std::string_view noun);
 // "7 host calls, 3 of them at the border".
