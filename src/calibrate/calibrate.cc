@@ -301,12 +301,35 @@ class Ledger {
   std::map<ValueId, ValueStatistics> values_;
 };
 
+// By value: infinite numbers in it reach what the model returns, or become NaN on the way. Those of a mask do not: what
+// reads the masked numbers in the end, a softmax mostly, makes finite ones of them.
+std::vector<bool> lets_infinities_out(const Graph& graph, const Statistics& statistics) {
+  std::vector<bool> result(graph.values().size(), false);
+  for (const Output& output : graph.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) result[id->index] = true;
+  }
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    const bool lets_out = std::ranges::any_of(node.outputs, [&](ValueId id) {
+      const auto found = statistics.values.find(graph[id].name);
+      if (found == statistics.values.end()) return result[id.index] && is_floating(graph.type(id).dtype);
+      const Moments& moments = found->second.moments;
+      return moments.nans > 0 || (moments.infinities > 0 && result[id.index]);
+    });
+    if (!lets_out) continue;
+    for (const ValueId input : node.inputs) result[input.index] = true;
+  }
+  return result;
+}
+
 void warn_of_odd_values(const Graph& graph, const Statistics& statistics, Diagnostics& diagnostics) {
-  for (const Value& value : graph.values()) {
+  const std::vector<bool> lets_out = lets_infinities_out(graph, statistics);
+  for (std::size_t i = 0; i < graph.values().size(); ++i) {
+    const Value& value = graph.values()[i];
     const auto found = statistics.values.find(value.name);
     if (found == statistics.values.end()) continue;
     const Moments& moments = found->second.moments;
-    if (moments.nans + moments.infinities > 0) {
+    if (moments.nans > 0 || (moments.infinities > 0 && lets_out[i])) {
       diagnostics.warn(
           "not-finite", value.name,
           fmt::format("{} NaN and {} infinite numbers among {}; ranges are those of the others", moments.nans,

@@ -176,6 +176,25 @@ TEST(Calibrate, ConstantZeroAndDenormalSamples) {
   }
 }
 
+// Infinite numbers are news where they reach what the model returns, or become NaN on the way.
+TEST(Calibrate, InfinitiesAreNewsUnlessSomethingTakesThemAway) {
+  const auto warnings = [](std::string_view last) {
+    const Graph graph =
+        *parse_graph("graph\n  input %x : f32[1,2]\n  const %m : f32[1,2] = [0.0,-inf]\n" +
+                     ("  %a = add(%x, %m) : f32[1,2]\n  %y = " + std::string(last)) + " : f32[1,2]\n  return %y\n");
+    const Prepared model{graph, {}, {}, {}};
+    Diagnostics diagnostics;
+    const auto given = given_samples(random_samples(graph, 1));
+    const auto done = calibrate(model, *given, xnnpack::ThreadPool(1), {}, diagnostics, FloatKernels::kReference);
+    EXPECT_TRUE(done) << done.error().text();
+    return diagnostics.entries().size();
+  };
+  EXPECT_EQ(warnings("softmax(%a) axis=1"), 0U);
+  EXPECT_EQ(warnings("clamp(%a) min=-1.0 max=1.0"), 0U);
+  EXPECT_EQ(warnings("neg(%a)"), 2U);
+  EXPECT_EQ(warnings("sub(%a, %a)"), 2U) << "NaN";
+}
+
 TEST(Calibrate, BadSamplesAreRefusedByNumberAndInput) {
   const auto found = calibrated(small(), {{row({1, 2, 3, 4})}, {row({1, NAN, 3, 4})}});
   ASSERT_FALSE(found);
