@@ -87,7 +87,7 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
 }
 
 Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend) {
-  if (!pinned_flow(prepared.graph).has_pins) return {};
+  if (!is_quantized_by_archive(prepared.graph)) return {};
   prepared.graph = TRY(with_conversions(prepared.graph));
   prepared.partitioning = partition(prepared.graph, backend);
   return {};

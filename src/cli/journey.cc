@@ -95,7 +95,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   if (options.is_float) return keep_in_float(*journey.prepared, journey.backend());
   // An archive that PyTorch has quantized may know all that data would tell.
   if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
-      pinned_flow(journey.prepared->graph).has_pins) {
+      is_quantized_by_archive(journey.prepared->graph)) {
     const Diagnostics before = journey.diagnostics;
     TRY(quantize_with_gate(options, journey));
     if (journey.quantized->plan.has_ranges) {

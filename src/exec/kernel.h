@@ -61,6 +61,7 @@ inline Expected<Tensor> run_kernel(Op op, const KernelContext& context) { return
 std::span<const KernelDef> movement_kernels();
 std::span<const KernelDef> index_kernels();
 std::span<const KernelDef> type_kernels();
+std::span<const KernelDef> dynamic_kernels();
 std::span<const KernelDef> binary_kernels();
 std::span<const KernelDef> unary_kernels();
 std::span<const KernelDef> reduce_kernels();

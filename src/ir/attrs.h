@@ -40,6 +40,7 @@ enum class PadMode : std::uint8_t { kConstant, kReflect, kReplicate };
 enum class ResizeMode : std::uint8_t { kNearest, kNearestExact, kLinear, kCubic };
 enum class GridPadding : std::uint8_t { kZeros, kBorder, kReflection };
 enum class ScatterMode : std::uint8_t { kSet, kAdd, kMultiply, kMin, kMax };
+enum class ScaleChoice : std::uint8_t { kTensor, kTensorSymmetric, kRows, kRowsSymmetric };
 
 inline std::span<const std::string_view> words(PadMode) {
   static constexpr std::string_view kWords[] = {"constant", "reflect", "replicate"};
@@ -55,6 +56,10 @@ inline std::span<const std::string_view> words(GridPadding) {
 }
 inline std::span<const std::string_view> words(ScatterMode) {
   static constexpr std::string_view kWords[] = {"set", "add", "multiply", "min", "max"};
+  return kWords;
+}
+inline std::span<const std::string_view> words(ScaleChoice) {
+  static constexpr std::string_view kWords[] = {"tensor", "tensor_symmetric", "rows", "rows_symmetric"};
   return kWords;
 }
 
@@ -350,6 +355,21 @@ struct FakeQuantizeAttrs {
   }
   bool operator==(const FakeQuantizeAttrs&) const = default;
 };
+// How scale and zero point follow from the numbers of a tensor, or of each row along its last axis, as the model runs.
+// min and max bound the codes; no scale is less than eps.
+struct DynamicAttrs {
+  ScaleChoice choice = ScaleChoice::kTensor;
+  std::int64_t min = -128;
+  std::int64_t max = 127;
+  double eps = 0;
+  DType dtype = DType::kI8;
+  static constexpr auto fields() {
+    return std::tuple{Field{"choice", &DynamicAttrs::choice}, Field{"min", &DynamicAttrs::min},
+                      Field{"max", &DynamicAttrs::max}, Field{"eps", &DynamicAttrs::eps},
+                      Field{"dtype", &DynamicAttrs::dtype}};
+  }
+  bool operator==(const DynamicAttrs&) const = default;
+};
 // kSet belongs to scatter, the other modes to scatter_reduce.
 struct ScatterAttrs {
   std::int64_t axis = 0;
@@ -410,7 +430,7 @@ using AnyAttrs =
                  ReduceAttrs, VarianceAttrs, VectorNormAttrs, SortAttrs, ConvAttrs, ConvTransposeAttrs, MaxPoolAttrs,
                  AvgPoolAttrs, SizeAttrs, EpsAttrs, LayerNormAttrs, GroupNormAttrs, GeluAttrs, EluAttrs, SlopeAttrs,
                  SoftplusAttrs, LambdaAttrs, NanToNumAttrs, AttentionAttrs, ResizeAttrs, GridSampleAttrs, ArangeAttrs,
-                 QuantizeAttrs, DequantizeAttrs, FakeQuantizeAttrs, ScatterAttrs, FoldAttrs>;
+                 QuantizeAttrs, DequantizeAttrs, FakeQuantizeAttrs, DynamicAttrs, ScatterAttrs, FoldAttrs>;
 
 // Copied, moved and destroyed out of line: the code of so many alternatives in every file that holds a node cost a
 // fifth of a build.

@@ -405,7 +405,7 @@ class Parser {
 
   // A member of an attribute struct by its type, so that what reads it is compiled once and not for each struct.
   using Member = std::variant<std::monostate, std::int64_t*, double*, bool*, Dim*, DType*, Ints*, Dims*,
-                              std::vector<double>*, PadMode*, ResizeMode*, GridPadding*, ScatterMode*>;
+                              std::vector<double>*, PadMode*, ResizeMode*, GridPadding*, ScatterMode*, ScaleChoice*>;
   template <class Fields>
   static Member member(Fields& attrs, std::string_view name) {
     Member found;

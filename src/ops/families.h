@@ -12,6 +12,7 @@ Family index_family();
 Family type_family();
 Family creation_family();
 Family quantize_family();
+Family dynamic_family();
 Family binary_family();
 Family compare_family();
 Family unary_family();

@@ -25,6 +25,7 @@ enum class QFlow : std::uint8_t {
   kNarrowsRange,  // a subset of the input's numbers (clamp, max_pool): sharing is always legal
   kFixedRange,    // output range known before calibration (sigmoid, tanh, softmax)
   kPins,          // the same numbers in codes that the model itself asks for
+  kPinsAsItRuns,  // the same, with parameters that are chosen as the model runs
 };
 std::string_view name_of(QFlow flow);
 

@@ -4,23 +4,44 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/codes.h"
 #include "ops/demands.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/known.h"
 
 namespace isthmus {
+
+Codes codes_of(DType dtype) {
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype));
+  if (bits == 64) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  if (info(dtype).kind == DTypeClass::kUnsigned) return {0, (std::int64_t{1} << bits) - 1};
+  return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
+}
+
+Expected<void> check_codes(Codes codes, DType dtype) {
+  if (!is_integer(dtype)) {
+    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(dtype)));
+  }
+  const Codes all = codes_of(dtype);
+  if (codes.min > codes.max || codes.min < all.min || codes.max > all.max) {
+    return bad_input(fmt::format("codes from {} to {} as {}", codes.min, codes.max, name_of(dtype)));
+  }
+  return {};
+}
+
 namespace {
 
-// Scale and zero point: 0-d, or one for each slice of an axis.
-Expected<void> check_parameters(const InferContext& context, std::int64_t axis) {
+// Scale and zero point: 0-d, or one for each slice of an axis. Codes that are dequantized may have a zero point between
+// two of them, as those of embedding tables have.
+Expected<void> check_parameters(const InferContext& context, std::int64_t axis, bool takes_fractions) {
   const TensorType& data = context.inputs[0];
   const TensorType& scale = context.inputs[1];
   const TensorType& zero_point = context.inputs[2];
   if (scale.dtype != DType::kF32 && scale.dtype != DType::kF64) {
     return bad_input(fmt::format("the scale is {}, expected f32 or f64", name_of(scale.dtype)));
   }
-  if (!is_integer(zero_point.dtype)) {
+  if (!is_integer(zero_point.dtype) && !(takes_fractions && is_floating(zero_point.dtype))) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("the zero point is {}, expected an integer", name_of(zero_point.dtype)));
   }
@@ -36,35 +57,13 @@ Expected<void> check_parameters(const InferContext& context, std::int64_t axis) 
   return {};
 }
 
-struct Codes {
-  std::int64_t min;
-  std::int64_t max;
-};
-Codes codes_of(DType dtype) {
-  const auto bits = static_cast<unsigned>(8 * size_of(dtype));
-  if (bits == 64) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-  if (info(dtype).kind == DTypeClass::kUnsigned) return {0, (std::int64_t{1} << bits) - 1};
-  return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
-}
-
 // With one input the parameters stand in the types.
 bool has_parameters(const InferContext& context) { return context.inputs.size() > 1; }
-
-Expected<void> check_codes(Codes codes, DType dtype) {
-  if (!is_integer(dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(dtype)));
-  }
-  const Codes all = codes_of(dtype);
-  if (codes.min > codes.max || codes.min < all.min || codes.max > all.max) {
-    return bad_input(fmt::format("codes from {} to {} as {}", codes.min, codes.max, name_of(dtype)));
-  }
-  return {};
-}
 
 Expected<TensorType> infer_quantize(const InferContext& context) {
   const auto& attrs = context.as<QuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
-  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis));
+  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis, false));
   TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
   return TensorType{attrs.dtype, context.inputs[0].shape};
 }
@@ -83,7 +82,7 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
   }
-  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis));
+  if (has_parameters(context)) TRY(check_parameters(context, attrs.axis, true));
   const TensorType result{attrs.dtype, context.inputs[0].shape};
   TRY(demand(Numbers::kFloats, result));
   return result;
@@ -181,14 +180,12 @@ Expected<Values> fake_quantize(Call& call, Parameters parameters, std::int64_t a
   return Call::unsupported("the mask of clamped elements is for training only");
 }
 Expected<Values> read_fake_quantize(Call& call) { return fake_quantize(call, TRY(tensor_parameters(call)), -1); }
-Expected<Values> read_fake_quantize_channels(Call& call) {
+Expected<Values> fake_quantize_channels(Call& call, std::string_view scales, std::string_view zero_points) {
   const std::int64_t axis = TRY(call.axis("axis", call.rank(TRY(call.tensor("self")))));
-  return fake_quantize(call, TRY(channel_parameters(call, "scale", "zero_point")), axis);
+  return fake_quantize(call, TRY(channel_parameters(call, scales, zero_points)), axis);
 }
-
-Expected<Values> read_dynamic(Call&) {
-  return Call::unsupported("its scales are chosen while the model runs (dynamic quantization)");
-}
+Expected<Values> read_fake_quantize_channels(Call& call) { return fake_quantize_channels(call, "scale", "zero_point"); }
+Expected<Values> read_fake_quant_channels(Call& call) { return fake_quantize_channels(call, "scales", "zero_points"); }
 
 }  // namespace
 
@@ -221,12 +218,7 @@ Family quantize_family() {
   static const Spelling kCompounds[] = {
       {"aten.fake_quantize_per_tensor_affine", read_fake_quantize},
       {"aten.fake_quantize_per_channel_affine", read_fake_quantize_channels},
-      {"quantized_decomposed.choose_qparams", read_dynamic},
-      {"quantized_decomposed.choose_qparams_symmetric", read_dynamic},
-      {"quantized_decomposed.choose_qparams_per_token", read_dynamic},
-      {"quantized_decomposed.choose_qparams_per_token_asymmetric", read_dynamic},
-      {"quantized_decomposed.quantize_per_token", read_dynamic},
-      {"quantized_decomposed.dequantize_per_token", read_dynamic},
+      {"quantized_decomposed.fake_quant_per_channel", read_fake_quant_channels},
   };
   return {"quantize", kOps, kCompounds};
 }

@@ -165,6 +165,13 @@ class Applier {
   }
 
   Expected<void> add_float_node(const Node& node) {
+    // Whoever reads it quantizes each row, or nothing.
+    if (node.op != Op::kForeign && def(node.op).flow == QFlow::kPinsAsItRuns) {
+      const ValueId made = as_float(node.inputs[0]);
+      in_float_[node.outputs[0].index] = made;
+      hand_on(node.inputs[0], made, node.outputs[0]);
+      return {};
+    }
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];

@@ -79,6 +79,42 @@ ClampAttrs bounds_of(const FakeQuantizeAttrs& attrs) {
   return ClampAttrs{number(attrs.min), number(attrs.max)};
 }
 
+bool chooses_as_it_runs(const Node& node) {
+  return node.op != Op::kForeign && def(node.op).flow == QFlow::kPinsAsItRuns;
+}
+
+// What is quantized with a scale for each channel and at once dequantized, by the dequantize.
+std::optional<ValueId> channels_source(const Graph& graph, const Node& node) {
+  const auto* back = std::get_if<DequantizeAttrs>(&node.attrs);
+  const Node* before = back == nullptr || node.inputs.size() != 3 ? nullptr : graph.producer(node.inputs[0]);
+  const auto* there = before == nullptr ? nullptr : std::get_if<QuantizeAttrs>(&before->attrs);
+  if (there == nullptr || there->axis < 0 || there->axis != back->axis || before->inputs.size() != 3) {
+    return std::nullopt;
+  }
+  const bool has_same = before->inputs[1] == node.inputs[1] && before->inputs[2] == node.inputs[2];
+  return has_same ? std::optional(before->inputs[0]) : std::nullopt;
+}
+
+// Values whose parameters no code of the device can have, for one warning.
+class Unused {
+ public:
+  void add(const Graph& graph, ValueId id, const Origin& origin) {
+    constexpr std::size_t kMaxNames = 3;
+    if (count_ == 0) first_ = graph[id].name;
+    if (count_ < kMaxNames)
+      names_ += fmt::format("{}%{}{}", count_ == 0 ? "" : ", ", graph[id].name, origin_suffix(origin));
+    if (++count_ == kMaxNames + 1) names_ += " and others";
+  }
+  void say(std::string_view code, std::string_view what, std::string_view fix, Diagnostics& diagnostics) const {
+    if (count_ == 0) return;
+    diagnostics.warn(std::string(code), first_, fmt::format("the archive gives {} {}; {}", names_, what, fix));
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string first_, names_;
+};
+
 template <class Use>
 void each_data_input(const Node& node, const Use& use) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -92,6 +128,12 @@ bool passes_values_through(Op op) {
   if (op == Op::kForeign) return false;
   const QFlow flow = def(op).flow;
   return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
+}
+
+bool is_quantized_by_archive(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return pin_attrs(node) != nullptr || chooses_as_it_runs(node) || channels_source(graph, node);
+  });
 }
 
 Pins pins_of(const Graph& graph) {
@@ -110,10 +152,21 @@ Range range_of(const Pin& pin) {
 }
 
 Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics) {
-  if (std::ranges::none_of(graph.nodes(), [](const Node& node) { return pin_attrs(node) != nullptr; })) return graph;
+  if (!is_quantized_by_archive(graph)) return graph;
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
+  Unused as_it_runs, by_channel;
   for (const Node& node : graph.nodes()) {
+    if (chooses_as_it_runs(node) && backend.integers.quantizes_rows == nullptr) {
+      as_it_runs.add(graph, node.inputs[0], node.origin);
+      rewriter.replace(node.outputs[0], rewriter.map(node.inputs[0]));
+      continue;
+    }
+    if (const auto source = channels_source(graph, node)) {
+      by_channel.add(graph, *source, node.origin);
+      rewriter.replace(node.outputs[0], rewriter.map(*source));
+      continue;
+    }
     const FakeQuantizeAttrs* given = pin_attrs(node);
     if (given == nullptr) {
       rewriter.copy(node);
@@ -138,7 +191,12 @@ Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diag
     if (!rewriter.graph().find(name)) rewriter.graph().rename(pinned, name);
     rewriter.replace(node.outputs[0], pinned);
   }
-  return std::move(rewriter).finish();
+  as_it_runs.say("dynamic-scales",
+                 fmt::format("scales that are chosen as the model runs, which {} has not", backend.name),
+                 "ranges from data take their place (--calibrate)", diagnostics);
+  by_channel.say("channel-scales", "a scale for each channel, which activations have on no target",
+                 "they are not used; quantize activations with one scale in PyTorch", diagnostics);
+  return without_dead_code(std::move(rewriter).finish());
 }
 
 Expected<Graph> with_conversions(const Graph& graph) {
@@ -146,6 +204,11 @@ Expected<Graph> with_conversions(const Graph& graph) {
   Emitter emitter(rewriter.graph());
   std::map<ValueId, std::vector<std::pair<FakeQuantizeAttrs, ValueId>>> made;  // several readers share a conversion
   for (const Node& node : graph.nodes()) {
+    const auto source = chooses_as_it_runs(node) ? std::optional(node.inputs[0]) : channels_source(graph, node);
+    if (source) {
+      rewriter.replace(node.outputs[0], rewriter.map(*source));
+      continue;
+    }
     const FakeQuantizeAttrs* given = pin_attrs(node);
     if (given == nullptr) {
       rewriter.copy(node);
@@ -175,7 +238,7 @@ Expected<Graph> with_conversions(const Graph& graph) {
     known.emplace_back(*given, out[back].outputs[0]);
     rewriter.replace(node.outputs[0], out[back].outputs[0]);
   }
-  return std::move(rewriter).finish();
+  return without_dead_code(std::move(rewriter).finish());
 }
 
 Graph with_pins(const Graph& graph, const Pins& changed) {
@@ -215,9 +278,16 @@ std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const
 
 PinnedFlow pinned_flow(const Graph& graph) {
   const std::size_t count = graph.values().size();
-  PinnedFlow flow{false, std::vector<bool>(count, false), std::vector<bool>(count, false),
-                  std::vector<std::optional<DType>>(count)};
+  PinnedFlow flow{.is_given = std::vector<bool>(count, false),
+                  .is_taken = std::vector<bool>(count, false),
+                  .storage = std::vector<std::optional<DType>>(count),
+                  .is_in_rows = std::vector<bool>(count, false)};
   for (const Node& node : graph.nodes()) {
+    if (chooses_as_it_runs(node)) {
+      flow.has_rows = true;
+      flow.is_in_rows[node.outputs[0].index] = true;
+      continue;
+    }
     if (const FakeQuantizeAttrs* attrs = pin_attrs(node)) {
       flow.has_pins = true;
       flow.is_given[node.outputs[0].index] = true;
@@ -225,6 +295,9 @@ PinnedFlow pinned_flow(const Graph& graph) {
       continue;
     }
     if (!passes_values_through(node.op)) continue;
+    if (def(node.op).flow == QFlow::kMovesData) {
+      flow.is_in_rows[node.outputs[0].index] = flow.is_in_rows[node.inputs[0].index];
+    }
     bool is_given = true;
     each_data_input(node, [&](ValueId id) {
       is_given = is_given && (flow.is_given[id.index] || graph.constant(id) != nullptr);

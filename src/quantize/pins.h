@@ -2,7 +2,9 @@
 //
 // They stand in its fake_quantize nodes, which make of every number the nearest one that has a code. The result of such
 // a node is a value like others whose parameters nobody may change; what only such nodes read, over movers and clamps,
-// is seen by nobody before it is rounded.
+// is seen by nobody before it is rounded. A dynamic_quantize asks for parameters that are chosen as the model runs:
+// layers behind it quantize each row where the device has that, and are like any other where it has not. Scales for
+// each channel of an activation are for no device.
 #pragma once
 
 #include <map>
@@ -29,11 +31,15 @@ Pins pins_of(const Graph& graph);
 // From the first code to the last.
 Range range_of(const Pin& pin);
 
+// Whether the graph has any of these.
+bool is_quantized_by_archive(const Graph& graph);
+
 // The graph with pins that the device can hold: codes without sign become codes with it, fewer codes than the type has
-// become a clamp. Those that it cannot hold are gone; each is a warning with the reason and what would help.
+// become a clamp. Those that it cannot hold are gone, with a warning that has the reason and what would help.
 Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics);
 
-// The graph with pins as what they are in float: a quantize and a dequantize, whose parameters stand in types.
+// The graph with pins as what they are in float: a quantize and a dequantize, whose parameters stand in types. Others
+// are gone.
 Expected<Graph> with_conversions(const Graph& graph);
 
 // The graph with other parameters in some of its pins.
@@ -49,9 +55,11 @@ bool passes_values_through(Op op);
 // What the archive says of the values around its pins.
 struct PinnedFlow {
   bool has_pins = false;
+  bool has_rows = false;
   std::vector<bool> is_given;                 // by value: a pin, or what movers, joins and clamps make of pins
   std::vector<bool> is_taken;                 // by value: all its readers are pins, or movers, joins and clamps before
   std::vector<std::optional<DType>> storage;  // by value: the codes of the pins that give or take it
+  std::vector<bool> is_in_rows;               // by value: parameters are chosen as the model runs, over movers
 };
 PinnedFlow pinned_flow(const Graph& graph);
 

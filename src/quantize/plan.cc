@@ -234,7 +234,8 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   for (std::uint32_t i = 0; i < plan.groups.size(); ++i) {
     if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
-  plan.has_ranges = ranges.is_known() || (!pins.empty() && plan.unknown.empty());
+  const bool knows_archive = !pins.empty() || pinned_flow(graph).has_rows;
+  plan.has_ranges = ranges.is_known() || (knows_archive && plan.unknown.empty());
   TRY(narrow_readers(graph, backend.integers, widths, ranges, plan));
   TRY(choose_constants(graph, backend, storage, ranges, plan));
   if (plan.has_ranges) {
@@ -243,7 +244,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     plan.moved_pins = moved_pins(plan, pins);
   }
   warn_of_pins(graph, plan, config, diagnostics);
-  if (!pins.empty() && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
+  if (knows_archive && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
   return plan;
 }
 

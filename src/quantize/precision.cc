@@ -107,10 +107,11 @@ std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const N
 // What the archive says of a node; nothing where it says nothing: there are no pins, or the node takes whatever
 // precision is around it.
 std::optional<PrecisionCause> archive_cause(const Graph& graph, const Node& node, const PinnedFlow& pinned) {
-  if (!pinned.has_pins || node.op == Op::kForeign || node.outputs.empty()) return std::nullopt;
+  if (!(pinned.has_pins || pinned.has_rows) || node.op == Op::kForeign || node.outputs.empty()) return std::nullopt;
   if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   switch (def(node.op).flow) {
     case QFlow::kPins:
+    case QFlow::kPinsAsItRuns:
       return PrecisionCause::kArchive;
     case QFlow::kMovesData:
     case QFlow::kJoinsInputs:
@@ -154,7 +155,8 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
   std::vector<bool> can_have_rows(count, false);
   const std::vector<bool> is_fused = fused_clamps(graph, backend);
   const PinnedFlow pinned = pinned_flow(graph);
-  const bool has_front = backend.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins;
+  const bool has_front =
+      backend.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins && !pinned.has_rows;
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
@@ -163,6 +165,11 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
     if (archive && def(node.op).flow == QFlow::kPins) {
       network.pin(i, Precision::kCodes);
       result.of_node[i] = Precision::kCodes;
+      result.causes[i] = *archive;
+      continue;
+    }
+    if (archive && def(node.op).flow == QFlow::kPinsAsItRuns) {
+      network.pin(i, Precision::kFloat);
       result.causes[i] = *archive;
       continue;
     }
@@ -175,15 +182,20 @@ Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, con
       result.causes[i] = PrecisionCause::kOnlyIntegers;
       continue;
     }
+    const bool has_rows_form = !refused && has_weights(node.op) && settings[i].per_channel &&
+                               rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);
     if (refused) {
       network.pin(i, Precision::kFloat);
+    } else if (has_rows_form && pinned.is_in_rows[node.inputs[0].index]) {
+      can_have_rows[i] = true;
+      network.pin(i, Precision::kFloat);
+      result.causes[i] = PrecisionCause::kArchive;
     } else if (archive) {
       // Where there is a choice, it has been made.
       network.pin(i, archive == PrecisionCause::kArchive ? Precision::kCodes : Precision::kFloat);
       result.causes[i] = *archive;
     } else if (has_weights(node.op)) {
-      can_have_rows[i] =
-          settings[i].per_channel && rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);
+      can_have_rows[i] = has_rows_form;
       if (can_have_rows[i]) continue;
       network.pin(i, Precision::kCodes);
       result.causes[i] = PrecisionCause::kLayer;

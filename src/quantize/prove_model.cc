@@ -25,7 +25,7 @@ constexpr BorderRow kBorders[] = {
 
 // Nodes of the model that may have no node here: a clamp where codes end at its bounds, pins and conversions that the
 // model had already and whose parameters became types.
-constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFakeQuantize};
+constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFakeQuantize, Op::kDynamicQuantize};
 
 class Comparison {
  public:

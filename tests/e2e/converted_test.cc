@@ -13,6 +13,7 @@
 #include "pipeline.h"
 #include "support/compile.h"
 #include "support/compile_quantized.h"
+#include "support/models.h"
 #include "support/quantized_graphs.h"
 
 namespace isthmus::converted_test {
@@ -221,6 +222,19 @@ TEST(Converted, TheFloatProgramRoundsAsTheArchiveDoes) {
   const auto expected = interpret(canonical(archive), inputs);
   ASSERT_TRUE(expected) << expected.error().text();
   EXPECT_GE(test::sqnr(*found, *expected), 30);
+}
+
+// As PyTorch computes them, in float with rounding: partly, dynamically, by channels and by groups.
+TEST(Converted, ArchivesOfPyTorchComputeAsRecorded) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(models() / "ptq")) {
+    if (entry.path().extension() != ".pt2") continue;
+    const test::CorpusCase facts{entry.path().stem().string(), "", false, 1e-6};
+    EXPECT_EQ(test::check_corpus_case(entry.path().parent_path(), facts), "") << facts.name;
+    ++count;
+  }
+  EXPECT_GE(count, 6U);
+  EXPECT_EQ(test::check_corpus_case(models() / "torch26", {"causal_mask", "", false, 1e-6}), "");
 }
 
 }  // namespace

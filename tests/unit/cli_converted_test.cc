@@ -1,9 +1,12 @@
 // An archive that PyTorch has quantized, as a user meets it: no data, one delegate, and what was repaired is said.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/command_line.h"
 #include "support/models.h"
@@ -14,6 +17,7 @@ namespace {
 using Cli = test::CommandLine;
 using test::Finished;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 const std::string kArchive = "tests/models/converted_cats.pt2";
@@ -61,6 +65,66 @@ TEST_F(Cli, ExplainOfAConvertedArchiveShowsItsParameters) {
   EXPECT_THAT(done.out, HasSubstr("0.18342453 zero point -4"));
   EXPECT_THAT(done.out, HasSubstr("pinned by the archive: %"));
   EXPECT_THAT(done.out, HasSubstr("rescaled: %"));
+}
+
+// What PyTorch itself has quantized in part, or with scales that no target has: with data or without, each target says
+// what it needs, and compiles.
+struct Ptq {
+  const char* name;
+  const char* on_xnnpack;  // the codes of warnings without data
+  const char* on_ethos_u;
+};
+constexpr Ptq kPtq[] = {
+    {"partly_quantized", "", "not-pinned one-sample"},
+    {"conv_quantized", "", "not-pinned one-sample"},
+    {"dynamic_linear", "", "dynamic-scales one-sample"},
+    {"dynamic_rows", "", "dynamic-scales one-sample"},
+    {"grouped_weights", "", "dynamic-scales one-sample"},
+    {"channel_scales", "channel-scales one-sample", "channel-scales one-sample"},
+};
+
+std::string codes_of(const Json& json) {
+  std::set<std::string> codes;
+  for (const Json& row : json["warnings"]) codes.insert(row["code"]);
+  return fmt::format("{}", fmt::join(codes, " "));
+}
+
+TEST_F(Cli, ArchivesThatPyTorchHasQuantizedCompileWithoutData) {
+  for (const Ptq& row : kPtq) {
+    const std::string archive = fmt::format("tests/models/ptq/{}.pt2", row.name);
+    for (const std::string target : {"xnnpack", "tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+      const std::string out = (folder_ / "model.pte").string();
+      for (const std::string& command : {"check " + archive, "compile " + archive + " --errors -o " + out}) {
+        const Finished done = isthmus(command + " --json --target " + target);
+        ASSERT_EQ(done.code, 0) << command << " " << target << done.err;
+        const Json json = Json::parse(done.out);
+        EXPECT_EQ(json["delegates"], 1) << command << " " << target;
+        EXPECT_EQ(json["host"], Json::array()) << command << " " << target;
+        if (command.starts_with("check")) continue;
+        EXPECT_EQ(codes_of(json), target == "xnnpack" ? row.on_xnnpack : row.on_ethos_u) << command << " " << target;
+      }
+    }
+  }
+}
+
+// Two numbers without a difference have no finite distance in dB: people read a word instead.
+TEST_F(Cli, ErrorsOfAConvertedArchiveAreNumbersOrWords) {
+  const std::string out = (folder_ / "model.pte").string();
+  for (const char* target : {"xnnpack", "ethos-u85-256"}) {
+    const Finished done = isthmus("compile " + kArchive + " --errors -v --target " + target + " -o " + out);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr(" exact "));
+    EXPECT_THAT(done.out, Not(HasSubstr("nan")));
+    EXPECT_THAT(done.out, Not(HasSubstr("inf")));
+  }
+}
+
+// What only a softmax reads is masked on purpose.
+TEST_F(Cli, AMaskOfInfinitiesIsNoNews) {
+  const std::string out = (folder_ / "model.pte").string();
+  const Finished done = isthmus("compile tests/models/torch26/causal_mask.pt2 --target xnnpack --json -o " + out);
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(codes_of(Json::parse(done.out)), "one-sample");
 }
 
 }  // namespace

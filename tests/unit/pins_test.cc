@@ -122,6 +122,48 @@ std::string settled(std::string_view attributes, const BackendDesc& backend) {
   return text;
 }
 
+// Quantized and dequantized with parameters that are chosen as the model runs; what is between the two.
+std::string dynamic_pair(std::string_view moved, std::string_view shape) {
+  const std::string rest = ", scale=%s, zero_point=%z, quant_min=-128, quant_max=127, dtype=i8) : ";
+  return "%s, %z = foreign(\"quantized_decomposed.choose_qparams.tensor\", input=%x, quant_min=-128, quant_max=127, "
+         "eps=0.001, dtype=i8) : f64[1], i64[1]\n"
+         "%q = foreign(\"quantized_decomposed.quantize_per_tensor.tensor\", input=%x" +
+         rest + "i8[2,4]\n" + std::string(moved) +
+         "%y = foreign(\"quantized_decomposed.dequantize_per_tensor.tensor\", input=%" + (moved.empty() ? "q" : "m") +
+         rest + "f32" + std::string(shape);
+}
+
+TEST(PinsOfArchives, ParametersChosenAsTheModelRunsAreOneNode) {
+  const std::string here = test::canonical("input %x : f32[2,4]", dynamic_pair("", "[2,4]"));
+  EXPECT_THAT(here, HasSubstr("dynamic_quantize(%0) eps=0.001 : f32[2,4]"));
+  EXPECT_THAT(here, Not(HasSubstr("choose_scale")));
+  const std::string moved =
+      test::canonical("input %x : f32[2,4]", dynamic_pair("%m = permute(%q) axes=[1,0] : i8[4,2]\n", "[4,2]"));
+  EXPECT_LT(moved.find("dynamic_quantize"), moved.find("permute")) << moved;
+}
+
+TEST(PinsOfArchives, ParametersOfOtherNumbersAreNoPair) {
+  std::string text = dynamic_pair("", "[2,4]");
+  text.insert(text.find("%q = "), "%o = neg(%x) : f32[2,4]\n");
+  text.replace(text.find("input=%x", text.find("%q = ")), 8, "input=%o");
+  EXPECT_THAT(test::canonical("input %x : f32[2,4]", text), Not(HasSubstr("dynamic_quantize")));
+}
+
+constexpr std::string_view kDynamic = R"(graph
+  input %x : f32[2,4]
+  const %w : f32[3,4] = [1,2,3,4,5,6,7,8,9,1,2,3]
+  const %b : f32[3] = [1,2,3]
+  %d = dynamic_quantize(%x) eps=0.001 : f32[2,4]
+  %r = reshape(%d) shape=[1,2,4] : f32[1,2,4]
+  %y = linear(%r, %w, %b) : f32[1,2,3]  # net.py:3 linear
+  %z = linear(%y, %v, %b) : f32[1,2,3]  # net.py:4 linear
+  return %z
+)";
+std::string dynamic_model() {
+  std::string text(kDynamic);
+  return text.replace(text.find("  const %b"), 0, "  const %v : f32[3,3] = [1,2,3,4,5,6,7,8,9]\n");
+}
+
 TEST(PinsOnDevices, CodesWithoutSignAreMoved) {
   EXPECT_THAT(settled("scale=0.5 zero_point=130 min=0 max=255 dtype=u8", xnnpack()),
               HasSubstr("fake_quantize(%x) scale=0.5 zero_point=2 : f32[1,4]"));
@@ -229,6 +271,58 @@ TEST(PinsInPlans, WhereThereIsFloatTheArchiveSaysWhatIsInIt) {
   EXPECT_EQ(precision("b"), Precision::kCodes);
   EXPECT_EQ(precision("d"), Precision::kFloat);
   EXPECT_TRUE(found.model.plan.has_ranges);
+}
+
+TEST(PinsInPlans, LayersBehindDynamicScalesQuantizeEachRow) {
+  const Planned found = planned(dynamic_model(), xnnpack());
+  const auto precision = [&](std::string_view name) {
+    return found.model.plan.precision[found.model.model[*found.model.model.find(name)].index];
+  };
+  EXPECT_TRUE(found.model.plan.has_ranges);
+  EXPECT_EQ(precision("y"), Precision::kRows);
+  EXPECT_EQ(precision("z"), Precision::kFloat) << "the archive left it in float";
+  EXPECT_EQ(found.count(Op::kDynamicQuantize), 0U);
+  EXPECT_TRUE(found.diagnostics.entries().empty());
+}
+
+TEST(PinsInPlans, DynamicScalesAreRangesFromDataWhereTheDeviceHasNoRows) {
+  const Planned found = planned(dynamic_model(), ethos_u());
+  EXPECT_FALSE(found.model.plan.has_ranges);
+  EXPECT_TRUE(found.says("dynamic-scales"));
+  EXPECT_FALSE(found.says(kNotPinned));
+  EXPECT_EQ(found.count(Op::kDynamicQuantize), 0U);
+}
+
+TEST(PinsInPlans, ScalesOfChannelsAreNotUsed) {
+  const std::string_view text = R"(graph
+  input %x : f32[2,4]
+  const %s : f32[4] = [0.1,0.2,0.3,0.4]
+  const %o : i64[4] = [1,2,3,4]
+  %q = quantize(%x, %s, %o) axis=1 : i8[2,4]
+  %d = dequantize(%q, %s, %o) axis=1 : f32[2,4]
+  %y = tanh(%d) : f32[2,4]
+  return %y
+)";
+  for (const BackendDesc* backend : {&xnnpack(), &ethos_u()}) {
+    const Planned found = planned(text, *backend);
+    EXPECT_TRUE(found.says("channel-scales")) << backend->name;
+    EXPECT_EQ(std::ranges::count(found.model.model.nodes(), Op::kQuantize, &Node::op), 0) << backend->name;
+  }
+}
+
+// A bias follows from its input, which the archive pins, also where other ranges are not known.
+TEST(PinsInPlans, ALayerBetweenPinnedAndUnknownIsProven) {
+  const Planned found = planned(R"(graph
+  input %x : f32[1,2]
+  const %w : f32[2,2] = [1,2,3,4]
+  const %b : f32[2] = [1,2]
+  %a = fake_quantize(%x) scale=0.5 zero_point=3 : f32[1,2]
+  %y = linear(%a, %w, %b) : f32[1,2]
+  return %y
+)",
+                                ethos_u());
+  EXPECT_FALSE(found.model.plan.has_ranges);
+  EXPECT_TRUE(found.says(kNotPinned));
 }
 
 TEST(PinsInPlans, RatiosThatTheDeviceLacksWidenThem) {

@@ -1,4 +1,5 @@
 // Casts, names that do nothing, constants made in the graph, quantize and dequantize.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -157,6 +158,55 @@ TEST(TypeOps, QuantizeAsPyTorchConverts) {
   EXPECT_TRUE(is_refused(
       "%x : f32[2,3], %s : f32[2], %z : i64[2]", "i8[2,3]",
       R"("quantized_decomposed.quantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=1)" + codes));
+}
+
+TEST(TypeOps, ScalesChosenAsTheModelRuns) {
+  const std::string codes = R"(, quant_min=-128, quant_max=127, eps=0.001, dtype=i8)";
+  const Numbers numbers{-1, 0.5, 4.1, 0};
+  const auto chosen = [&](std::string_view name, std::string_view types, const std::string& rest,
+                          const Numbers& given) {
+    const std::string shape = types.find("[2,1]") == std::string_view::npos ? "[1,4]" : "[2,2]";
+    return run("%x : f32" + shape, types, "\"quantized_decomposed." + std::string(name) + "\", input=%x" + rest,
+               {given});
+  };
+  const auto near = [](double number) { return ::testing::DoubleNear(number, 1e-7); };
+  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, numbers),
+              ::testing::ElementsAre(near(5.1 / 255), near(-78)));
+  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, {0, 0, 0, 0}),
+              ::testing::ElementsAre(near(0.001), near(-128)));
+  EXPECT_THAT(chosen("choose_qparams_symmetric.tensor", "f64[1], i64[1]", codes, numbers),
+              ::testing::ElementsAre(near(4.1 / 127.5), near(0)));
+  EXPECT_THAT(chosen("choose_qparams_per_token_asymmetric.default", "f64[2,1], i64[2,1]", ", dtype=i8", numbers),
+              ::testing::ElementsAre(near(1.5 / 255), near(4.1 / 255), near(42), near(-128)));
+  EXPECT_THAT(chosen("choose_qparams_per_token.default", "f64[2,1], i64[2,1]", ", dtype=i8", numbers),
+              ::testing::ElementsAre(near(1.0 / 127), near(4.1 / 127), near(0), near(0)));
+}
+
+TEST(TypeOps, RowsAndGroupsOfCodes) {
+  EXPECT_EQ(run("%x : f32[1,2,2], %s : f64[1,2,1], %z : i64[1,2,1]", "i8[1,2,2]",
+                R"("quantized_decomposed.quantize_per_token.default", input=%x, scales=%s, zero_points=%z, )"
+                R"(quant_min=-128, quant_max=127, dtype=i8)",
+                {{1, 2, 3, 400}, {0.5, 1}, {0, 10}}),
+            (Numbers{2, 4, 13, 127}));
+  EXPECT_EQ(run("%x : i8[1,2,2], %s : f64[1,2,1], %z : i64[1,2,1]", "f32[1,2,2]",
+                R"("quantized_decomposed.dequantize_per_token.default", input=%x, scales=%s, zero_points=%z, )"
+                R"(quant_min=-128, quant_max=127, dtype=i8, output_dtype=f32)",
+                {{2, 4, 13, 127}, {0.5, 1}, {0, 10}}),
+            (Numbers{1, 2, 3, 117}));
+  EXPECT_EQ(run("%x : i8[1,4], %s : f32[1,2], %z : i64[1,2]", "f32[1,4]",
+                R"("quantized_decomposed.dequantize_per_channel_group.default", w_int8=%x, scales=%s, zero_points=%z, )"
+                R"(quant_min=-8, quant_max=7, dtype=i8, group_size=2, output_dtype=f32)",
+                {{2, 4, -8, 7}, {0.5, 1}, {0, 1}}),
+            (Numbers{1, 2, -9, 6}));
+  EXPECT_TRUE(is_refused("%x : i8[1,5], %s : f32[1,2], %z : i64[1,2]", "f32[1,5]",
+                         R"("quantized_decomposed.dequantize_per_channel_group.default", w_int8=%x, scales=%s, )"
+                         R"(zero_points=%z, quant_min=-8, quant_max=7, dtype=i8, group_size=2, output_dtype=f32)"));
+  // Embedding tables have zero points between two codes.
+  EXPECT_EQ(run("%x : u8[2,1], %s : f32[2], %z : f32[2]", "f32[2,1]",
+                R"("quantized_decomposed.dequantize_per_channel.default", input=%x, scales=%s, zero_points=%z, )"
+                R"(axis=0, quant_min=0, quant_max=255, dtype=u8)",
+                {{3, 4}, {1, 2}, {0.5, 1.5}}),
+            (Numbers{2.5, 5}));
 }
 
 }  // namespace
