@@ -45,6 +45,11 @@ bool is_data_input(Op op, std::size_t input) {
   return row.roles[input < row.roles.size() ? input : row.roles.size() - 1] == Role::kData;
 }
 
+bool picks_elements(Op op) {
+  const OpDef& row = def(op);
+  return row.flow == QFlow::kMovesData && std::ranges::find(row.roles, Role::kIndex) != row.roles.end();
+}
+
 std::optional<std::int32_t> weight_axis(Op op, const Attrs& attrs, const Shape& weight) {
   const auto row = std::ranges::find(kWeights, op, &WeightRow::op);
   if (row == std::end(kWeights)) return std::nullopt;

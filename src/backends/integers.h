@@ -114,6 +114,9 @@ bool must_share(const IntegerRules& rules, Op op);
 // parameters are not.
 bool is_data_input(Op op, std::size_t input);
 
+// Whether the op does nothing but pick elements of its data by indices.
+bool picks_elements(Op op);
+
 // The axis of a node's weight along which each slice may have a scale of its own: that of the result's channels.
 // Nothing where the weight has one scale: its op knows no channels, or groups of several channels share its axes.
 std::optional<std::int32_t> weight_axis(Op op, const Attrs& attrs, const Shape& weight);

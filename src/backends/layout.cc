@@ -17,7 +17,9 @@ namespace {
 constexpr std::uint64_t kNodeCost = 256;
 constexpr std::size_t kMostRounds = 64;
 
-bool is_movable(OrderRule rule) { return rule != OrderRule::kFixed && rule != OrderRule::kMatmul; }
+bool is_movable(OrderRule rule) {
+  return rule != OrderRule::kFixed && rule != OrderRule::kRowMajor && rule != OrderRule::kMatmul;
+}
 
 bool has_innermost(const Order& order, std::int64_t axis) { return !order.empty() && order.back() == axis; }
 
@@ -106,6 +108,9 @@ class Search {
       case OrderRule::kFixed:
         if (result != demand.order) return std::nullopt;
         return result;
+      case OrderRule::kRowMajor:
+        if (result != row_major(result.size())) return std::nullopt;
+        return row_major(graph_.type(node(i).inputs[k]).rank());
       case OrderRule::kPermute: {
         const Ints& axes = std::get<AxesAttrs>(node(i).attrs).axes;
         Order read;
@@ -146,6 +151,7 @@ class Search {
         return maps_[i]->to_output(read);
       case OrderRule::kFixed:
         return demand.order;
+      case OrderRule::kRowMajor:
       case OrderRule::kMatmul:
         return row_major(graph_.type(made(i)).rank());
     }

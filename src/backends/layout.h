@@ -24,6 +24,7 @@ enum class OrderRule : std::uint8_t {
   kSame,       // any order, the same for every ordered input and the result
   kInnermost,  // the same, but one axis lies innermost
   kFixed,      // one order for the first input and the result
+  kRowMajor,   // row-major, whatever their ranks
   kPermute,    // the result's axes are the input's under other names
   kReshape,    // the numbers keep their order in memory
   kMatmul,     // row-major; the two inner axes of the second input either way round

@@ -51,6 +51,7 @@ constexpr Signature kSignatures[] = {
     {"aten::div.out", "tt"},
     {"aten::div.out_mode", "tts"},
     {"aten::elu.out", "tnnn"},
+    {"aten::embedding.out", "ttibb"},
     {"aten::eq.Scalar_out", "tn"},
     {"aten::eq.Tensor_out", "tt"},
     {"aten::erf.out", "t"},

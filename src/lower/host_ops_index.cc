@@ -17,11 +17,18 @@ Expected<pte::ValueIndex> index_from_start(HostNode& node, std::int64_t axis) {
   return node.step("aten::where.self_out", {is_negative, moved, index}, {DType::kI64, shape});
 }
 
-// Unlike the kernel that is called index_select, this one lets indices count from the end. Bytes would be a mask to it.
+// Unlike the kernel that is called index_select, index lets indices count from the end. Bytes would be a mask to it,
+// and an index of several axes slows it down: rows of a table are copied whole by embedding.
 Expected<void> write_index_select(HostNode& node) {
-  std::vector<std::optional<pte::ValueIndex>> indices(static_cast<std::size_t>(node.as<AxisAttrs>().axis));
-  indices.emplace_back(node.type(1).dtype == DType::kI32 ? TRY(node.input(1)) : TRY(wide_index(node)));
-  return node.finish({TRY(node.input(0)), node.optional_tensors(std::move(indices))});
+  const auto axis = static_cast<std::size_t>(node.as<AxisAttrs>().axis);
+  const pte::ValueIndex index = node.type(1).dtype == DType::kI32 ? TRY(node.input(1)) : TRY(wide_index(node));
+  if (axis == 0 && node.type(0).rank() == 2 && node.type(1).rank() > 1) {
+    return node.finish("aten::embedding.out",
+                       {TRY(node.input(0)), index, node.integer(-1), node.truth(false), node.truth(false)});
+  }
+  std::vector<std::optional<pte::ValueIndex>> indices(axis);
+  indices.emplace_back(index);
+  return node.finish("aten::index.Tensor_out", {TRY(node.input(0)), node.optional_tensors(std::move(indices))});
 }
 
 Expected<void> write_gather(HostNode& node) {
@@ -49,8 +56,12 @@ Expected<void> write_arange(HostNode& node) {
 }
 
 constexpr HostOp kIndexOps[] = {
-    {Op::kIndexSelect, "aten::index.Tensor_out", write_index_select, HostTypes::kBytes},
-    {Op::kGather, "aten::gather.out", write_gather},
+    {.op = Op::kIndexSelect,
+     .kernel = "",
+     .write = write_index_select,
+     .types = HostTypes::kBytes,
+     .knows_codes = true},
+    {.op = Op::kGather, .kernel = "aten::gather.out", .write = write_gather, .knows_codes = true},
     {Op::kScatter, "aten::scatter.src_out", write_scatter},
     {Op::kScatterReduce, "aten::scatter_add.out", write_scatter_reduce},
     {Op::kArange, "aten::arange.start_out", write_arange},

@@ -36,13 +36,15 @@ Expected<void> demand_no_larger(Exprs& exprs, const TensorType& index, const Ten
   return {};
 }
 
+// The axes of the index take the place of the axis. Several of them count from the start only, as those of an
+// embedding.
 Expected<TensorType> infer_index_select(const InferContext& context) {
   TensorType result = context.inputs[0];
   const std::int64_t axis = context.as<AxisAttrs>().axis;
   TRY(demand_axis(axis, result));
   TRY(demand_index(context.inputs[1]));
-  TRY(demand_rank(context.inputs[1], 1));
-  result.shape[static_cast<std::size_t>(axis)] = context.inputs[1].shape[0];
+  if (context.inputs[1].rank() == 0) return bad_input("an index without axes");
+  result.shape = with_axis(result.shape, axis, context.inputs[1].shape);
   TRY(demand_countable(result));
   return result;
 }

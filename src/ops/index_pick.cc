@@ -73,7 +73,12 @@ Expected<std::vector<ValueId>> read_take_along_dim(Call& call) {
 Expected<std::vector<ValueId>> read_embedding(Call& call) {
   const ValueId weight = TRY(call.tensor("weight"));
   if (call.rank(weight) != 2) return bad_input(fmt::format("a table of rank {}", call.rank(weight)));
-  return one(pick(call, weight, 0, TRY(call.tensor("indices"))));
+  const ValueId indices = TRY(call.tensor("indices"));
+  // No index counts from the end here, so that they may keep their axes.
+  if (call.rank(indices) > 1 && !known_integers(call.graph(), indices)) {
+    return one(call.emit(Op::kIndexSelect, AxisAttrs{0}, {weight, indices}));
+  }
+  return one(pick(call, weight, 0, indices));
 }
 
 // Bags of equal size that lie one after another are a reduction over an axis.

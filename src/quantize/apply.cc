@@ -155,13 +155,37 @@ class Applier {
            constant->data->dtype == DType::kF32 && constant->data->element_count() >= kLeastElements &&
            is_data_input(node.op, i) && !node.in_float;
   }
-  Expected<ValueId> from_codes(ValueId id) {
+  // Nothing where some have no code.
+  Expected<std::optional<ValueId>> kept_codes(ValueId id) {
     const Tensor data = Tensor::from(*graph_.constant(id)->data);
     const Moments moments = measure(data.data<float>());
-    if (moments.nans + moments.infinities > 0) return as_float(id);
+    if (moments.nans + moments.infinities > 0) return std::optional<ValueId>();
     const Range range{static_cast<double>(moments.min), static_cast<double>(moments.max)};
-    const ValueId codes = TRY(constant_codes(id, parameters_of(range, DType::kI8), DType::kI8));
-    return emit(Op::kDequantize, DequantizeAttrs{}, codes, graph_[id].name + ".float", graph_.type(id), id);
+    return TRY(constant_codes(id, parameters_of(range, DType::kI8), DType::kI8));
+  }
+  Expected<ValueId> from_codes(ValueId id) {
+    const auto codes = TRY(kept_codes(id));
+    if (!codes) return as_float(id);
+    return emit(Op::kDequantize, DequantizeAttrs{}, *codes, graph_[id].name + ".float", graph_.type(id), id);
+  }
+
+  // Of a table, only what is picked is converted: the codes are picked first. False where that cannot be.
+  Expected<bool> add_picked_codes(const Node& node) {
+    if (node.op == Op::kForeign || !picks_elements(node.op) || !is_kept_as_codes(node, 0)) return false;
+    const auto table = TRY(kept_codes(node.inputs[0]));
+    if (!table) return false;
+    std::vector<ValueId> inputs{*table};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(as_float(node.inputs[i]));
+    const ValueId output = node.outputs[0];
+    const TensorType& type = graph_.type(output);
+    const NodeId made = out_.add_node(
+        node.op, node.attrs, std::move(inputs),
+        {{out_.unused_name(graph_[output].name + ".codes"), {DType::kI8, type.shape, out_.type(*table).quant}}},
+        node.origin);
+    remember(out_[made].outputs[0], output);
+    in_float_[output.index] =
+        emit(Op::kDequantize, DequantizeAttrs{}, out_[made].outputs[0], graph_[output].name, type, output);
+    return true;
   }
 
   Expected<void> add_float_node(const Node& node) {
@@ -172,6 +196,7 @@ class Applier {
       hand_on(node.inputs[0], made, node.outputs[0]);
       return {};
     }
+    if (TRY(add_picked_codes(node))) return {};
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];

@@ -22,6 +22,19 @@ Expected<void> index(HostCall& call) {
   }
   return call.store(2, Op::kIndexSelect, AxisAttrs{found - indices.begin()}, input, **found);
 }
+// Of a table. Negative indices are an error there.
+Expected<void> embedding(HostCall& call) {
+  const Tensor table = TRY(call.tensor(0));
+  const Tensor indices = TRY(call.tensor(1));
+  if (table.rank() != 2) return bad_input("the table of an embedding is 2-d");
+  if (indices.dtype() != DType::kI64 && indices.dtype() != DType::kI32) return bad_input("indices are i64 or i32");
+  bool is_negative = false;
+  dispatch(indices.dtype(), [&]<class Number>(Number) {
+    is_negative = std::ranges::any_of(indices.data<Number>(), [](Number number) { return number < Number{0}; });
+  });
+  if (is_negative) return bad_input("a negative index of an embedding");
+  return call.store(5, Op::kIndexSelect, AxisAttrs{0}, table, indices);
+}
 Expected<void> gather(HostCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const AxisAttrs attrs{TRY(call.axis(1, input.rank()))};
@@ -43,6 +56,7 @@ Expected<void> arange(HostCall& call) {
 constexpr HostKernel kIndexKernels[] = {
     {"aten::index_select.out", index_select},
     {"aten::index.Tensor_out", index},
+    {"aten::embedding.out", embedding},
     {"aten::gather.out", gather},
     {"aten::scatter.src_out", scatter<Op::kScatter, ScatterMode::kSet>},
     {"aten::scatter_add.out", scatter<Op::kScatterReduce, ScatterMode::kAdd>},

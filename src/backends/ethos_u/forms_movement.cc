@@ -12,9 +12,7 @@ namespace {
 
 OrderDemand reshape_order(const Graph&, const Node&) { return {OrderRule::kReshape}; }
 OrderDemand permute_order(const Graph&, const Node&) { return {OrderRule::kPermute}; }
-OrderDemand indexed_order(const Graph& graph, const Node& node) {
-  return {OrderRule::kFixed, 1, 0, row_major(graph.type(node.inputs[0]).rank())};
-}
+OrderDemand indexed_order(const Graph&, const Node&) { return {OrderRule::kRowMajor}; }
 
 Expected<Operand> reshape(NodeLowering& lowering) {
   return lowering.out.reshape(lowering.inputs[0], lowering.result_shape());
@@ -95,7 +93,7 @@ Expected<Operand> index_select(NodeLowering& lowering) {
   const std::int64_t before = product(x.shape.begin(), x.shape.begin() + axis);
   const std::int64_t after = product(x.shape.begin() + axis + 1, x.shape.end());
   const std::int64_t size = x.shape[static_cast<std::size_t>(axis)];
-  const std::int64_t count = index.shape[0];
+  const std::int64_t count = product(index.shape.begin(), index.shape.end());
   Operand rows = lowering.out.reshape(index, {1, count});
   if (before > 1) {
     rows = lowering.out.emit(tosa::Op::kTile, tosa::Nothing{}, {rows.id, lowering.out.sizes({before, 1})}, rows.type,

@@ -85,7 +85,9 @@ Replacement selected(const Site& site) {
   const auto known = known_integers(site.graph(), site.inputs[1]);
   const auto positions = known ? normal(*known, site.emitter.size(site.inputs[0], axis)) : std::nullopt;
   if (!positions) return unchanged();
-  return pick(site.emitter, site.inputs[0], axis, *positions);
+  const auto picked = TRY(pick(site.emitter, site.inputs[0], axis, *positions));
+  if (!picked) return picked;
+  return replaced_by(site.emitter.reshape(*picked, site.result().shape));
 }
 
 Replacement gathered(const Site& site) {
