@@ -12,11 +12,16 @@ struct Parameters {
   std::int64_t zero_point = 0;
 };
 
+// Of what is no number, and of what no code is near: zero.
+std::int64_t nearest(float number) {
+  constexpr float kFar = 0x1p40F;
+  return std::abs(number) < kFar ? static_cast<std::int64_t>(std::nearbyint(number)) : 0;
+}
+
 // Of the whole range, whose first number has the first code.
 Parameters of_tensor(float min, float max, const DynamicAttrs& attrs) {
   const float scale = std::max((max - min) / static_cast<float>(attrs.max - attrs.min), static_cast<float>(attrs.eps));
-  const auto steps = static_cast<std::int64_t>(std::nearbyint(min / scale));
-  return {scale, std::clamp(attrs.min - steps, attrs.min, attrs.max)};
+  return {scale, std::clamp(attrs.min - nearest(min / scale), attrs.min, attrs.max)};
 }
 
 // Around the code of zero.
@@ -34,7 +39,7 @@ Parameters of_row(float min, float max, const DynamicAttrs& attrs) {
   const float max_steps = max / scale;
   const bool from_min = (first + min_steps) + (last + max_steps) > 0;
   const float zero_point = std::clamp(from_min ? first - min_steps : last - max_steps, first, last);
-  return {scale, static_cast<std::int64_t>(std::nearbyint(zero_point))};
+  return {scale, nearest(zero_point)};
 }
 
 Parameters of_row_symmetric(float min, float max, const DynamicAttrs& attrs) {

@@ -178,6 +178,13 @@ TEST(TypeOps, ScalesChosenAsTheModelRuns) {
               ::testing::ElementsAre(near(4.1 / 127.5), near(0)));
   EXPECT_THAT(chosen("choose_qparams_per_token_asymmetric.default", "f64[2,1], i64[2,1]", ", dtype=i8", numbers),
               ::testing::ElementsAre(near(1.5 / 255), near(4.1 / 255), near(42), near(-128)));
+  for (const double odd : {kNan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, {odd, -odd, 0, 0}).size(), 2U);
+    EXPECT_EQ(
+        chosen("choose_qparams_per_token_asymmetric.default", "f64[2,1], i64[2,1]", ", dtype=i8", {odd, -odd, 0, 0})
+            .size(),
+        4U);
+  }
   EXPECT_THAT(chosen("choose_qparams_per_token.default", "f64[2,1], i64[2,1]", ", dtype=i8", numbers),
               ::testing::ElementsAre(near(1.0 / 127), near(4.1 / 127), near(0), near(0)));
 }
