@@ -134,14 +134,15 @@ class Applier {
 
   // In several steps where the device has none that is large enough.
   ValueId rescaled(ValueId id, ValueId from, const TensorType& to) {
+    constexpr double kHair = 1 + 0x1p-20;  // inside of a limit, whatever f32 rounds
     const auto limits = limits_of(backend_.integers, Op::kRescale);
     while (!limits.empty()) {
       const auto scale = static_cast<double>(out_.type(from).quant->scale());
       const double ratio = scale / static_cast<double>(to.quant->scale());
       const RatioLimit& limit = *limits[0];
-      if (ratio >= limit.min && ratio <= limit.max) break;
+      if (ratio >= limit.min && ratio * (limit.includes_max ? 1 : kHair) <= limit.max) break;
       Quant step = *to.quant;
-      step.scales = {static_cast<float>(ratio < limit.min ? scale / limit.min : scale / limit.max)};
+      step.scales = {static_cast<float>(ratio < limit.min ? scale / limit.min / kHair : scale / limit.max * kHair)};
       from = emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", {to.dtype, to.shape, step}, id);
     }
     return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);

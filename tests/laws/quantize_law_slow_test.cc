@@ -30,8 +30,9 @@ TEST(QuantizeLawsSlow, ParametersOfAnArchiveAreThePlans) {
   }
 }
 
+// Each for four targets, twice.
 TEST(QuantizeLawsSlow, SomeParametersInAnArchive) {
-  for (unsigned seed = kFirst; seed < kLast; ++seed) {
+  for (unsigned seed = kFirst; seed < kFirst + 800; ++seed) {
     EXPECT_EQ(test::broken_partial_pin_law(seed), "") << "seed " << seed;
     if (HasFailure()) break;
   }
