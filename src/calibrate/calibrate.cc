@@ -157,10 +157,12 @@ class Worker {
     return {};
   }
 
-  Expected<void> run(std::span<const Tensor> inputs) {
+  // Reads the states and leaves the new ones there.
+  Expected<void> run(std::span<const Tensor> inputs, StateValues& states) {
     const SymbolValues symbols = TRY(bind_symbols(graph_, inputs));
     std::vector<std::optional<Tensor>> values(graph_.values().size());
     for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs()[i].index] = inputs[i];
+    for (std::size_t i = 0; i < states.size(); ++i) values[graph_.states()[i].value.index] = states[i];
     std::set<ValueId> shown;
     const auto value_of = [&](ValueId id) -> Tensor {
       const Constant* constant = graph_.constant(id);
@@ -199,13 +201,18 @@ class Worker {
     for (const ValueId input : graph_.inputs()) {
       if (shown.insert(input).second) collector_.see(input, *values[input.index]);
     }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const GraphState& state = graph_.states()[i];
+      if (shown.insert(state.value).second) collector_.see(state.value, *values[state.value.index]);
+      states[i] = value_of(*graph_.next_value(state));
+    }
     return {};
   }
 
   Collector& collector() { return collector_; }
 
  private:
-  // What no later step reads; the inputs of the graph stay.
+  // What no later step reads; the inputs and states of the graph stay, and what becomes their new ones.
   void find_last_readers() {
     std::map<ValueId, std::size_t> last;
     for (std::size_t at = 0; at < places_.schedule.size(); ++at) {
@@ -215,6 +222,7 @@ class Worker {
       for (const ValueId id : read) last[id] = at;
     }
     unread_after_.resize(places_.schedule.size());
+    for (const GraphState& state : graph_.states()) last.erase(*graph_.next_value(state));
     for (const auto& [id, at] : last) {
       if (graph_[id].kind == ValueKind::kResult) unread_after_[at].push_back(id);
     }
@@ -349,7 +357,11 @@ std::size_t histogram_stride(std::size_t count, std::size_t innermost) {
 Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpack, Samples& samples,
                                const xnnpack::ThreadPool& threads, const Progress& progress, Diagnostics& diagnostics) {
   const auto axes = channel_axes(graph);
-  const std::size_t count = std::max<std::size_t>(1, std::min(threads.threads(), samples.count().value_or(SIZE_MAX)));
+  // Each run of a model with states waits for the one before.
+  const std::size_t most = graph.states().empty() ? threads.threads() : 1;
+  const std::size_t count = std::max<std::size_t>(1, std::min(most, samples.count().value_or(SIZE_MAX)));
+  const StateValues first = TRY(initial_states(graph));
+  StateValues states = first;
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::size_t i = 0; i < count; ++i) {
     workers.push_back(std::make_unique<Worker>(graph, on_xnnpack, axes));
@@ -359,7 +371,8 @@ Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpac
   const auto work = [&](std::size_t i) {
     if (i >= workers.size()) return;
     while (auto ticket = ledger.take()) {
-      const Expected<void> done = workers[i]->run(ticket->inputs);
+      if (samples.sequence() && ticket->number % *samples.sequence() == 0) states = first;
+      const Expected<void> done = workers[i]->run(ticket->inputs, states);
       if (done) {
         ledger.give(ticket->number, workers[i]->collector().take_sample());
       } else {

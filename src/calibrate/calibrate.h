@@ -19,7 +19,8 @@ using Progress = std::function<bool(std::size_t done)>;
 
 // `on_xnnpack` says which parts the local XNNPACK can run; the rest runs on the reference kernels. Each thread takes
 // samples of its own, and sums are added up in the order of the samples: the result does not depend on the number of
-// threads. Memory does not depend on the number of samples.
+// threads. Memory does not depend on the number of samples. A model with states runs on one thread: each sample finds
+// what the one before has left, from the initial values on, and again from there after each sequence.
 //
 // Histograms of large tensors count every n-th number, see `histogram_stride`; all else is over all numbers.
 Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpack, Samples& samples,

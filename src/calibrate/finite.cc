@@ -15,6 +15,7 @@ class FiniteSamples final : public Samples {
   FiniteSamples(std::unique_ptr<Samples> source, const Graph& graph) : source_(std::move(source)), graph_(graph) {}
 
   std::optional<std::size_t> count() const override { return source_->count(); }
+  std::optional<std::size_t> sequence() const override { return source_->sequence(); }
   Expected<std::optional<std::vector<Tensor>>> next() override {
     auto sample = TRY(source_->next());
     if (sample) TRY(check_finite(graph_, *sample, given_++));

@@ -89,6 +89,7 @@ class PickedSamples final : public Samples {
       return sample;
     }
   }
+  std::optional<std::size_t> sequence() const override { return source_->sequence(); }
 
  private:
   std::unique_ptr<Samples> source_;
@@ -107,8 +108,37 @@ std::vector<std::size_t> numbers_left_out(std::size_t count) {
   return numbers;
 }
 
+namespace {
+
+// Where a model has states, a sample says something only behind those before it: the samples that judge are the start
+// of a sequence, of the last one where there are several, which calibration does not see then.
+Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::size_t most_seen,
+                                    Diagnostics& diagnostics) {
+  std::vector<InputData> inputs = inputs_with(graph, std::nullopt);
+  HeldOut result;
+  const std::size_t all = samples.count().value_or(0);
+  const std::size_t length = samples.sequence().value_or(std::max<std::size_t>(all, 1));
+  const std::size_t last = all > length ? (all - 1) / length * length : 0;
+  for (std::size_t i = last; last > 0 && i < all; ++i) result.left_out.push_back(i);
+  for (std::size_t count = 0; auto sample = TRY(samples.next()); ++count) {
+    TRY(check_finite(graph, *sample, count));
+    for (std::size_t i = 0; i < inputs.size(); ++i) add(inputs[i], (*sample)[i], count);
+    if (count < std::min(length, most_seen)) result.seen.push_back(*sample);
+    if (count >= last && count - last < kMaxHeldOut) result.samples.push_back(*std::move(sample));
+  }
+  warn_of_inputs(graph, inputs, diagnostics);
+  result.has_bad_inputs = worth_of(inputs) != Worth::kFine;
+  result.what = fmt::format("the first {} sample{} of {}", result.samples.size(), result.samples.size() == 1 ? "" : "s",
+                            last > 0 ? "the last sequence, which calibration did not see" : "the data");
+  if (result.samples.empty()) result.why_none = "there are no samples";
+  return result;
+}
+
+}  // namespace
+
 Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::optional<Sample>& example,
                            std::size_t most_seen, Diagnostics& diagnostics) {
+  if (!graph.states().empty()) return hold_out_sequence(graph, samples, most_seen, diagnostics);
   std::vector<InputData> inputs = inputs_with(graph, example);
   HeldOut result;
   result.left_out = numbers_left_out(samples.count().value_or(0));

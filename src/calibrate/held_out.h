@@ -33,7 +33,9 @@ std::vector<std::size_t> numbers_left_out(std::size_t count);
 
 // Reads all samples once, says what is wrong with them, and chooses. Few samples are all needed for ranges: there the
 // archive's example serves, where it is none of them and of their kind. Of 64 and more, some are left out. Where the
-// data are broken (constant, tiny, outliers) the example is the only witness; without one there is none.
+// data are broken (constant, tiny, outliers) the example is the only witness; without one there is none. For a model
+// with states it is the start of the last sequence, or of the data where these are one sequence, which calibration sees
+// then.
 Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::optional<Sample>& example,
                            std::size_t most_seen, Diagnostics& diagnostics);
 

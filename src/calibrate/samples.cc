@@ -48,6 +48,21 @@ Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
   return std::make_unique<ExampleSamples>(std::move(sample));
 }
 
+std::unique_ptr<Samples> in_sequences(std::unique_ptr<Samples> source, std::size_t length) {
+  class Sequences final : public Samples {
+   public:
+    Sequences(std::unique_ptr<Samples> source, std::size_t length) : source_(std::move(source)), length_(length) {}
+    std::optional<std::size_t> count() const override { return source_->count(); }
+    Expected<std::optional<std::vector<Tensor>>> next() override { return source_->next(); }
+    std::optional<std::size_t> sequence() const override { return length_; }
+
+   private:
+    std::unique_ptr<Samples> source_;
+    std::size_t length_;
+  };
+  return std::make_unique<Sequences>(std::move(source), length);
+}
+
 std::unique_ptr<Samples> given_samples(std::vector<std::vector<Tensor>> samples) {
   class Given final : public Samples {
    public:

@@ -25,6 +25,8 @@ class Samples {
   // The next sample: one tensor per input of the graph, batch axis included, that fit the graph and each other; nothing
   // at the end. An error names the file and the array, and ends the samples.
   virtual Expected<std::optional<std::vector<Tensor>>> next() = 0;
+  // After how many samples the states of a model begin anew; nothing: all samples follow each other.
+  virtual std::optional<std::size_t> sequence() const { return std::nullopt; }
 };
 
 struct SampleOptions {
@@ -48,6 +50,9 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
 // The example inputs of a model, one per input of its graph: one sample. Fails where one is missing or does not fit.
 Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
                                                    std::span<const std::optional<TensorView>> examples);
+
+// The same samples as sequences of this length.
+std::unique_ptr<Samples> in_sequences(std::unique_ptr<Samples> source, std::size_t length);
 
 // Samples that are in memory already.
 std::unique_ptr<Samples> given_samples(std::vector<std::vector<Tensor>> samples);

@@ -19,12 +19,24 @@ constexpr Rewrite kRewrites[] = {
     {"expand-batch-norm", "batch_norm(x) with nothing to fold into -> x * constant + constant", expand_batch_norm},
 };
 
+// What every run leaves as it is needs no writing, and is a constant unless it is an input.
+Graph without_unchanged(Graph graph) {
+  std::vector<ValueId> unchanged;
+  for (const Output& output : graph.outputs()) {
+    const auto* id = std::get_if<ValueId>(&output.value);
+    const bool is_itself = id != nullptr && graph[*id].name == output.target;
+    if (output.kind == OutputKind::kMutation && is_itself) unchanged.push_back(*id);
+  }
+  for (const ValueId id : unchanged) graph.forget_mutation(id);
+  return graph;
+}
+
 }  // namespace
 
 Expected<Graph> canonicalize(const Graph& graph, Diagnostics& diagnostics, const CanonicalizeOptions& options,
                              std::vector<RewriteTime>* times) {
   const auto start = std::chrono::steady_clock::now();
-  Graph resolved = without_dead_code(TRY(resolve_spellings(graph, diagnostics)));
+  Graph resolved = without_dead_code(without_unchanged(TRY(resolve_spellings(graph, diagnostics))));
   TRY(within(verify(resolved), "resolve-spellings"));
   warn_of_weights(resolved, diagnostics);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

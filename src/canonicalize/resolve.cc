@@ -15,7 +15,7 @@ namespace isthmus {
 namespace {
 
 // What is known of a value of the old graph while the new one grows.
-struct State {
+struct Memory {
   std::optional<ValueId> current;  // in the new graph
   std::size_t version = 0;         // how often it was written to
   std::optional<ValueId> base;     // of a view: the value whose memory it shows
@@ -27,10 +27,10 @@ struct State {
 class Resolver {
  public:
   Resolver(const Graph& source, Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics), rewriter_(source), states_(source.values().size()) {
-    for (std::size_t i = 0; i < states_.size(); ++i) {
+      : source_(source), diagnostics_(diagnostics), rewriter_(source), memory_(source.values().size()) {
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
       const ValueId id{static_cast<std::uint32_t>(i)};
-      if (source_[id].kind != ValueKind::kResult) states_[i].current = rewriter_.map(id);
+      if (source_[id].kind != ValueKind::kResult) memory_[i].current = rewriter_.map(id);
     }
   }
 
@@ -38,16 +38,16 @@ class Resolver {
     for (const Node& node : source_.nodes()) {
       TRY(within(resolve(node), [&] { return place(node); }));
     }
-    for (std::size_t i = 0; i < states_.size(); ++i) {
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
       const ValueId id{static_cast<std::uint32_t>(i)};
-      if (states_[i].current) rewriter_.replace(id, TRY(read(id)));
+      if (memory_[i].current) rewriter_.replace(id, TRY(read(id)));
     }
     return std::move(rewriter_).finish();
   }
 
  private:
   Graph& graph() { return rewriter_.graph(); }
-  State& state(ValueId id) { return states_[id.index]; }
+  Memory& memory(ValueId id) { return memory_[id.index]; }
 
   std::string place(const Node& node) const {
     const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
@@ -58,13 +58,13 @@ class Resolver {
 
   // The present value; a view of something that was written to is derived again.
   Expected<ValueId> read(ValueId id) {
-    State& view = state(id);
+    Memory& view = memory(id);
     if (view.base) {
       const ValueId base = TRY(read(*view.base));
-      if (view.base_version != state(*view.base).version) {
+      if (view.base_version != memory(*view.base).version) {
         const std::vector<ValueId> results = view.node == nullptr ? std::vector<ValueId>{base} : TRY(call(*view.node));
         view.current = results[view.result];
-        view.base_version = state(*view.base).version;
+        view.base_version = memory(*view.base).version;
         ++view.version;
       }
     }
@@ -73,21 +73,15 @@ class Resolver {
   }
 
   Expected<void> write(ValueId id, ValueId written) {
-    State& target = state(id);
+    Memory& target = memory(id);
     if (target.current == written) return {};
     const ValueId before = TRY(read(id));
     target.current = written;
     ++target.version;
-    if (!target.base) {
-      if (source_[id].kind != ValueKind::kResult) {
-        diagnostics_.warn("mutation", source_[id].name,
-                          fmt::format("the model writes to {}; what it writes is used but not kept", source_[id].name));
-      }
-      return {};
-    }
+    if (!target.base) return {};
     const ValueId base = TRY(read(*target.base));
     TRY(write(*target.base, TRY(write_through(*emitter_, base, before, written))));
-    target.base_version = state(*target.base).version;
+    target.base_version = memory(*target.base).version;
     return {};
   }
 
@@ -143,7 +137,7 @@ class Resolver {
     }
     for (const ValueId input : node.inputs) rewriter_.replace(input, TRY(read(input)));
     rewriter_.copy(node);
-    for (const ValueId output : node.outputs) state(output).current = rewriter_.map(output);
+    for (const ValueId output : node.outputs) memory(output).current = rewriter_.map(output);
     return {};
   }
 
@@ -154,7 +148,7 @@ class Resolver {
     Emitter emitter(graph());
     emitter.begin(node.origin, source_[node.outputs[0]].name);
     emitter_ = &emitter;
-    return write(node.inputs[0], *state(node.outputs[0]).current);
+    return write(node.inputs[0], *memory(node.outputs[0]).current);
   }
 
   Expected<void> resolve(const Node& node) {
@@ -182,7 +176,7 @@ class Resolver {
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) TRY(check(values[i], source_.type(node.outputs[i])));
     name_results(node, values, first_new_value);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) state(node.outputs[i]).current = values[i];
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) memory(node.outputs[i]).current = values[i];
     if (match.is_in_place && !node.inputs.empty()) {
       TRY(write(node.inputs[0], values[0]));
       remember_view(node.outputs[0], node.inputs[0], nullptr, 0);
@@ -193,14 +187,14 @@ class Resolver {
   }
 
   bool is_view(const Spelling& spelling, const Node& node, const std::vector<ValueId>& values) {
-    if (spelling.aliasing == Aliasing::kSelf) return values[0] == *state(node.inputs[0]).current;
+    if (spelling.aliasing == Aliasing::kSelf) return values[0] == *memory(node.inputs[0]).current;
     return spelling.aliasing == Aliasing::kView;
   }
 
   void remember_view(ValueId view, ValueId base, const Node* node, std::size_t result) {
-    State& entry = state(view);
+    Memory& entry = memory(view);
     entry.base = base;
-    entry.base_version = state(base).version;
+    entry.base_version = memory(base).version;
     entry.node = node;
     entry.result = result;
   }
@@ -208,7 +202,7 @@ class Resolver {
   const Graph& source_;
   Diagnostics& diagnostics_;
   Rewriter rewriter_;
-  std::vector<State> states_;
+  std::vector<Memory> memory_;
   Emitter* emitter_ = nullptr;  // of the node being resolved
 };
 

@@ -41,7 +41,7 @@ Expected<std::vector<RunSummary::Written>> write_outputs(const std::string& fold
     const std::string name = fmt::format("output_{}", i);
     const std::string path = (std::filesystem::path(folder) / (name + ".npy")).string();
     TRY(within(write_array(path, tensor), name));
-    written.push_back({name, std::string(name_of(tensor.dtype())), tensor.sizes(), path});
+    written.push_back({name, std::string(name_of(tensor.dtype())), tensor.sizes(), path, 0});
   }
   return written;
 }

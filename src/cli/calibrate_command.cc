@@ -71,6 +71,7 @@ Command add_calibrate(CLI::App& app) {
                       "files, one sample each; without it, the archive's examples");
   command->add_option("-o,--output", options->output, "the file of statistics (.stats)")->required();
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_sequence(*command, options->samples);
   add_reproducible(*command, options->samples);
   command
       ->add_option("--threads", options->threads,

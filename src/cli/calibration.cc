@@ -44,6 +44,14 @@ Expected<Statistics> read_known(const std::string& path, const Prepared& prepare
 
 }  // namespace
 
+void add_sequence(CLI::App& command, DataOptions& options) {
+  command
+      .add_option(
+          "--sequence", options.sequence,
+          "of a model with state: it begins anew after so many samples; all of them are one sequence by default")
+      ->check(CLI::PositiveNumber);
+}
+
 void add_reproducible(CLI::App& command, DataOptions& options) {
   command.add_flag("--reproducible", options.is_reproducible,
                    "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "
@@ -55,7 +63,8 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
   if (!options.data.empty()) {
     SampleOptions wanted;
     if (options.most) wanted.most = *options.most;
-    return open_samples(options.data, prepared.graph, wanted, diagnostics);
+    auto samples = TRY(open_samples(options.data, prepared.graph, wanted, diagnostics));
+    return options.sequence ? in_sequences(std::move(samples), *options.sequence) : std::move(samples);
   }
   diagnostics.warn("one-sample", "",
                    "no data given: ranges come from the example inputs alone and are not fit for use");

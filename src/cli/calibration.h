@@ -21,8 +21,12 @@ namespace isthmus {
 struct DataOptions {
   std::string data;  // a file or a folder; empty: the examples of the model
   std::optional<std::size_t> most;
+  std::optional<std::size_t> sequence;  // after so many samples the states of a model begin anew
   bool is_reproducible = false;
 };
+
+// --sequence
+void add_sequence(CLI::App& command, DataOptions& options);
 
 // --reproducible
 void add_reproducible(CLI::App& command, DataOptions& options);

@@ -87,7 +87,8 @@ Expected<void> compare(const Journey& journey, const Compiled& compiled, std::si
   const auto samples = given_samples(journey.held_out.samples);
   const RunnerMaker reference = TRY(float_runners(*journey.prepared, journey.opened.model));
   const RunnerMaker program = program_runners(Blob(compiled.runnable(), nullptr), &journey.quantized->quantized.graph);
-  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, threads));
+  const bool has_states = !journey.prepared->graph.states().empty();
+  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, has_states ? 1 : threads));
   for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
     file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
   }

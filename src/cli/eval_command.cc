@@ -75,7 +75,10 @@ Expected<void> evaluate_file(const EvalOptions& options) {
     if (const auto count = samples->count()) bar.show(static_cast<double>(done) / static_cast<double>(*count));
     return true;
   };
-  auto result = evaluate_side_by_side(reference, runner, *samples, labels, options.program.threads, progress);
+  // Where one of them has states, each sample waits for the one before.
+  const bool has_states = !prepared.graph.states().empty() || !program.method.states().empty();
+  const std::size_t threads = has_states ? 1 : options.program.threads;
+  auto result = evaluate_side_by_side(reference, runner, *samples, labels, threads, progress);
   bar.clear();
   const std::string place =
       options.samples.data.empty() ? options.file : fmt::format("{} on {}", options.file, options.samples.data);
@@ -100,6 +103,7 @@ Command add_eval(CLI::App& app) {
       "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "
       "the examples of the model");
   command->add_option("--samples", options->samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_sequence(*command, options->samples);
   add_program_options(*command, options->program);
   command->get_option("--threads")
       ->description("samples at the same time; as many as there are CPUs for this process by default");

@@ -89,21 +89,26 @@ Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model
   }
   const auto graph = std::make_shared<Graph>(prepared.graph);
   return RunnerMaker([graph]() -> Expected<Runner> {
-    return Runner([graph](std::span<const Tensor> inputs) { return interpret(*graph, inputs); });
+    const auto states = std::make_shared<StateValues>(TRY(initial_states(*graph)));
+    return Runner(
+        [graph, states](std::span<const Tensor> inputs) { return interpret(*graph, inputs, {}, states.get()); });
   });
 }
 
 RunnerMaker reference_runners(const Graph& graph) {
   return [&graph]() -> Expected<Runner> {
-    return Runner([&graph](std::span<const Tensor> inputs) { return interpret(graph, inputs); });
+    const auto states = std::make_shared<StateValues>(TRY(initial_states(graph)));
+    return Runner(
+        [&graph, states](std::span<const Tensor> inputs) { return interpret(graph, inputs, {}, states.get()); });
   };
 }
 
 RunnerMaker integer_runners(const Graph& quantized, Arithmetic arithmetic) {
   return [&quantized, arithmetic]() -> Expected<Runner> {
+    const auto states = std::make_shared<StateValues>(TRY(initial_states(quantized)));
     return with_border(
-        [&quantized, arithmetic](std::span<const Tensor> inputs) {
-          return interpret_integers(quantized, inputs, arithmetic);
+        [&quantized, arithmetic, states](std::span<const Tensor> inputs) {
+          return interpret_integers(quantized, inputs, arithmetic, {}, states.get());
         },
         quantized);
   };

@@ -74,6 +74,7 @@ void add_data_options(CLI::App& command, JourneyOptions& options, const std::str
                      "files, or a .stats file of `isthmus calibrate`; without it, " +
                          without);
   command.add_option("--samples", options.samples.most, "at most so many samples")->check(CLI::PositiveNumber);
+  add_sequence(command, options.samples);
   add_reproducible(command, options.samples);
   command
       .add_option("--threads", options.threads,
@@ -131,7 +132,7 @@ Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& opt
   Diagnostics ignored;
   DataOptions few = options.samples;
   if (few.data.ends_with(".stats")) few.data.clear();
-  few.most = std::min(few.most.value_or(most), most);
+  few.most = std::min({few.most.value_or(most), few.sequence.value_or(most), most});
   const auto source = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
   std::vector<std::vector<Tensor>> samples;
   while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));

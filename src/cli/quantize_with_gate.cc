@@ -113,7 +113,9 @@ struct TrialData {
 // what was measured on a sample flatters it. For a large one, held-out samples and some that calibration saw serve.
 Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& journey, const Attempts& attempts) {
   const std::vector<Sample>& seen = journey.held_out.seen;
-  const bool is_split = is_small(journey.prepared->graph) && seen.size() >= kTrialsForEach;
+  // A model with states is judged on one sequence from its start.
+  const bool has_states = !journey.prepared->graph.states().empty();
+  const bool is_split = !has_states && is_small(journey.prepared->graph) && seen.size() >= kTrialsForEach;
   const Runner reference = TRY(attempts.reference());
   TrialData result;
   const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
@@ -122,6 +124,7 @@ Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& 
   };
   for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
   std::vector<Sample> calibrated;
+  if (has_states) return result;
   for (std::size_t i = 0; i < (is_split ? seen.size() : std::min(kSeenTrialsLarge, seen.size())); ++i) {
     if (is_split && i % 2 == 0) {
       calibrated.push_back(seen[i]);

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "canonicalize/canonicalize.h"
@@ -21,11 +24,39 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::string folder;
   ProgramOptions program;
+  bool wants_reset = false;
   bool wants_json = false;
 };
 
-Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const Model& model) {
-  if (!options.inputs.empty()) return read_arrays(options.inputs);
+using Arrays = std::vector<std::vector<Tensor>>;  // by call
+using Outputs = std::vector<std::optional<Tensor>>;
+
+// What somebody runs: "the model", "the method".
+struct Wanted {
+  std::string_view what;
+  std::size_t inputs = 0;
+  bool has_state = false;  // only then several calls differ from several runs
+};
+
+// The files of --input, so many for each call.
+Expected<Arrays> given_arrays(const RunOptions& options, const Wanted& wanted) {
+  const std::size_t inputs = wanted.inputs;
+  const std::size_t count = options.inputs.size();
+  const bool has_sets = wanted.has_state && inputs > 0;
+  if (has_sets ? count % inputs != 0 : count != inputs) {
+    return bad_input(fmt::format("{}: {} has {} inputs and {} were given{}", options.file, wanted.what, inputs, count,
+                                 has_sets ? ", which is no multiple of it: each call takes as many" : ""));
+  }
+  Arrays calls;
+  const std::span<const std::string> paths = options.inputs;
+  for (std::size_t first = 0; first < std::max<std::size_t>(count, 1); first += std::max<std::size_t>(inputs, 1)) {
+    calls.push_back(TRY(read_arrays(paths.subspan(first, inputs))));
+  }
+  return calls;
+}
+
+Expected<Arrays> inputs_of(const RunOptions& options, const Model& model, bool has_state) {
+  if (!options.inputs.empty()) return given_arrays(options, {"the model", model.examples.size(), has_state});
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < model.examples.size(); ++i) {
     if (!model.examples[i]) {
@@ -34,11 +65,13 @@ Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const Model& 
     }
     tensors.push_back(Tensor::from(*model.examples[i]));
   }
-  return tensors;
+  return Arrays{std::move(tensors)};
 }
 
-Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const run::Method& method) {
-  if (!options.inputs.empty() || method.inputs().empty()) return read_arrays(options.inputs);
+Expected<Arrays> inputs_of(const RunOptions& options, const run::Method& method) {
+  if (!options.inputs.empty() || method.inputs().empty()) {
+    return given_arrays(options, {"the method", method.inputs().size(), !method.states().empty()});
+  }
   std::string expected;
   for (const run::TensorInfo& input : method.inputs()) {
     expected += fmt::format("{}{}[{}]{}", expected.empty() ? "" : ", ", name_of(input.dtype),
@@ -47,8 +80,10 @@ Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const run::Me
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
 
-Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const tosa::Interpreter& interpreter) {
-  if (!options.inputs.empty() || interpreter.inputs().empty()) return read_arrays(options.inputs);
+Expected<Arrays> inputs_of(const RunOptions& options, const tosa::Interpreter& interpreter) {
+  if (!options.inputs.empty() || interpreter.inputs().empty()) {
+    return given_arrays(options, {"the graph", interpreter.inputs().size()});
+  }
   std::string expected;
   for (const tosa::Port& input : interpreter.inputs()) {
     expected +=
@@ -57,32 +92,71 @@ Expected<std::vector<Tensor>> inputs_of(const RunOptions& options, const tosa::I
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
 
+// The outputs of one call are in the folder, those of several in a folder each.
+Expected<RunSummary> run_calls(const RunOptions& options, const Arrays& calls,
+                               const std::function<Expected<Outputs>(const std::vector<Tensor>&)>& call) {
+  RunSummary summary;
+  summary.calls = calls.size();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto name = [&] { return calls.size() > 1 ? fmt::format("{}, call {}", options.file, i) : options.file; };
+    const Outputs outputs = TRY(within(call(calls[i]), name));
+    const std::filesystem::path folder(options.folder);
+    auto written =
+        TRY(write_outputs(calls.size() > 1 ? (folder / fmt::format("call_{}", i)).string() : options.folder, outputs));
+    for (RunSummary::Written& row : written) {
+      row.call = i;
+      summary.outputs.push_back(std::move(row));
+    }
+  }
+  return summary;
+}
+
 Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) {
   Diagnostics diagnostics;
   const OpenModel opened = TRY(open_model(file, diagnostics));
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
-  const std::vector<Tensor> inputs = TRY(inputs_of(options, opened.model));
-  const auto outputs = TRY(within(interpret(graph, inputs), options.file));
-  RunSummary summary{TRY(write_outputs(options.folder, outputs)), 0, graph.nodes().size(), 0};
+  const Arrays calls = TRY(inputs_of(options, opened.model, !graph.states().empty()));
+  const StateValues first = TRY(within(initial_states(graph), options.file));
+  StateValues states = first;
+  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& inputs) {
+    if (options.wants_reset) states = first;
+    return interpret(graph, inputs, {}, &states);
+  }));
+  summary.states = states_of(graph);
+  summary.host_calls = graph.nodes().size() * summary.calls;
   if (!options.wants_json) print_diagnostics(diagnostics);
   return summary;
 }
 
 Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file) {
   LoadedProgram program = TRY(load_program(file, options.program));
-  const std::vector<Tensor> inputs = TRY(inputs_of(options, program.method));
-  const auto outputs = TRY(within(program.method.run(inputs), options.file));
+  const Arrays calls = TRY(inputs_of(options, program.method));
+  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& inputs) {
+    if (options.wants_reset) program.method.reset();
+    return program.method.run(inputs);
+  }));
   const run::Statistics& statistics = program.method.statistics();
-  return RunSummary{TRY(write_outputs(options.folder, outputs)), statistics.delegate_calls, statistics.host_calls,
-                    statistics.border_calls};
+  for (const run::StateInfo& state : program.method.states()) {
+    std::uint64_t bytes = size_of(state.type.dtype);
+    for (const std::int64_t size : state.type.sizes) bytes *= static_cast<std::uint64_t>(size);
+    const std::string name = state.name.empty() ? fmt::format("state_{}", summary.states.size()) : state.name;
+    summary.states.push_back({name, std::string(name_of(state.type.dtype)), state.type.sizes, bytes});
+  }
+  summary.delegate_calls = statistics.delegate_calls;
+  summary.host_calls = statistics.host_calls;
+  summary.border_calls = statistics.border_calls;
+  return summary;
 }
 
 Expected<RunSummary> run_tosa(const RunOptions& options, const OpenFile& file) {
   const LoadedTosa loaded = TRY(load_tosa(file, options.program));
-  const std::vector<Tensor> inputs = TRY(inputs_of(options, loaded.interpreter));
-  const auto tensors = TRY(within(loaded.interpreter.run(inputs), options.file));
-  const std::vector<std::optional<Tensor>> outputs(tensors.begin(), tensors.end());
-  return RunSummary{TRY(write_outputs(options.folder, outputs)), 0, loaded.operators, 0};
+  const Arrays calls = TRY(inputs_of(options, loaded.interpreter));
+  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& inputs) -> Expected<Outputs> {
+    const auto tensors = TRY(loaded.interpreter.run(inputs));
+    return Outputs(tensors.begin(), tensors.end());
+  }));
+  summary.host_calls = loaded.operators * summary.calls;
+  return summary;
 }
 
 Expected<void> run_file(const RunOptions& options) {
@@ -105,15 +179,22 @@ Command add_run(CLI::App& app) {
                    "a torch.export archive (.pt2), a program file (.pte) or a TOSA graph (.tosa)")
       ->required();
   command
-      ->add_option("--input", options->inputs,
-                   "a .npy file for each input, in order; without any, the examples of a .pt2 file")
+      ->add_option(
+          "--input", options->inputs,
+          "a .npy file for each input, in order; without any, the examples of a .pt2 file. Where the model has "
+          "state, as many again for each further call: the state goes on from call to call")
       ->allow_extra_args(false);
-  command->add_option("-o,--output", options->folder, "the folder for output_0.npy, output_1.npy, ...")->required();
+  command
+      ->add_option("-o,--output", options->folder,
+                   "the folder for output_0.npy, output_1.npy, ..., of several calls in call_0, call_1, ...")
+      ->required();
+  command->add_flag("--reset", options->wants_reset, "begin each call with the initial state");
   add_program_options(*command, options->program);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->footer(
       "Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out\n"
-      "  isthmus run model.pte --input image.npy -o out --threads 2");
+      "  isthmus run model.pte --input image.npy -o out --threads 2\n"
+      "  isthmus run stream.pte --input frame_0.npy --input frame_1.npy -o out");
   return {command, [options] { return fine(run_file(*options)); }};
 }
 

@@ -54,6 +54,13 @@ Lives lives_of(const pte::Plan& plan) {
     if (const auto* call = std::get_if<pte::DelegateCall>(&instruction)) touch_all(call->args);
   }
   for (const pte::ValueIndex output : plan.outputs) lives.touch(output, step + 1);
+  // What one run leaves the next one finds: nobody else is ever in its place.
+  for (pte::ValueIndex i = 0; i < plan.values.size(); ++i) {
+    const auto* tensor = std::get_if<pte::Tensor>(&plan.values[i]);
+    if (tensor == nullptr || !tensor->is_state()) continue;
+    lives.touch(i, 0);
+    lives.touch(i, step + 1);
+  }
   return lives;
 }
 

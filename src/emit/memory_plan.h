@@ -13,7 +13,7 @@ struct MemoryPlan {
 };
 
 // Gives every tensor with an allocation its offset and the plan its sizes. Inputs live from the start, outputs to the
-// end. Largest first, each at the lowest offset where it fits.
+// end, states from one run to the next. Largest first, each at the lowest offset where it fits.
 MemoryPlan plan_memory(pte::Plan& plan);
 
 }  // namespace isthmus

@@ -61,13 +61,16 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
   for (std::size_t n = 0; n < model.nodes().size(); ++n) {
     if (is_fused[n] && plan.precision[n] == Precision::kCodes) made_as.erase(model.nodes()[n].inputs[0]);
   }
+  StateValues in_float = TRY(initial_states(model));
+  StateValues in_codes = TRY(initial_states(graph));
   for (std::size_t done = 0; done < most; ++done) {
     const auto sample = TRY(samples.next());
     if (!sample) break;
     std::map<ValueId, Tensor> reference;
-    TRY(interpret(model, *sample, [&](ValueId id, const Tensor& tensor) {
+    const auto note = [&](ValueId id, const Tensor& tensor) {
       if (made_as.contains(id)) reference[id] = tensor;
-    }));
+    };
+    TRY(interpret(model, *sample, note, &in_float));
     const auto compare = [&](ValueId id, const Tensor& tensor) {
       const auto& source = quantized.source[id.index];
       if (!source || !graph.type(id).quant) return;
@@ -81,7 +84,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
       error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
     };
-    TRY(interpret_integers(graph, *sample, backend.integers.arithmetic, compare));
+    TRY(interpret_integers(graph, *sample, backend.integers.arithmetic, compare, &in_codes));
   }
   std::vector<ValueError> result;
   for (const auto& [value, error] : errors) result.push_back(error);

@@ -18,8 +18,10 @@ class SideBySide final : public Samples {
     Runner program;
   };
 
-  SideBySide(Samples& samples, std::vector<Pair> runners)
-      : samples_(samples), runners_(std::move(runners)), threads_(runners_.size()) {}
+  using PairMaker = std::function<Expected<Pair>()>;
+
+  SideBySide(Samples& samples, std::vector<Pair> runners, PairMaker maker)
+      : samples_(samples), runners_(std::move(runners)), maker_(std::move(maker)), threads_(runners_.size()) {}
 
   std::optional<std::size_t> count() const override { return samples_.count(); }
 
@@ -46,10 +48,17 @@ class SideBySide final : public Samples {
   Expected<void> run_ahead() {
     ahead_.clear();
     at_ = 0;
+    const bool has_sequences = samples_.sequence() && runners_.size() == 1;
     while (ahead_.size() < kAhead * runners_.size()) {
+      if (has_sequences && read_ > 0 && read_ % *samples_.sequence() == 0) {
+        // States begin anew: whoever has none of them is none the worse for it.
+        if (!ahead_.empty()) break;
+        runners_[0] = TRY(maker_());
+      }
       auto sample = TRY(samples_.next());
       if (!sample) break;
       ahead_.push_back({*std::move(sample), {}, {}});
+      ++read_;
     }
     std::atomic<std::size_t> taken = 0;
     threads_.on_each_thread([&](std::size_t thread) {
@@ -63,7 +72,9 @@ class SideBySide final : public Samples {
 
   Samples& samples_;
   std::vector<Pair> runners_;
+  PairMaker maker_;
   xnnpack::ThreadPool threads_;
+  std::size_t read_ = 0;
   std::vector<Done> ahead_;
   std::size_t at_ = 0;
   Done current_;
@@ -75,12 +86,13 @@ Expected<Evaluation> evaluate_side_by_side(const RunnerMaker& reference, const R
                                            std::span<const std::int64_t> labels, std::size_t threads,
                                            const std::function<bool(std::size_t)>& progress) {
   const std::size_t count = std::max<std::size_t>(1, std::min(threads, samples.count().value_or(SIZE_MAX)));
-  std::vector<SideBySide::Pair> runners;
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto maker = [&]() -> Expected<SideBySide::Pair> {
     Runner wanted = TRY(reference());
-    runners.push_back({std::move(wanted), TRY(program())});
-  }
-  SideBySide ahead(samples, std::move(runners));
+    return SideBySide::Pair{std::move(wanted), TRY(program())};
+  };
+  std::vector<SideBySide::Pair> runners;
+  for (std::size_t i = 0; i < count; ++i) runners.push_back(TRY(maker()));
+  SideBySide ahead(samples, std::move(runners), maker);
   return evaluate([&](std::span<const Tensor>) { return ahead.reference(); },
                   [&](std::span<const Tensor>) { return ahead.program(); }, ahead, labels, progress);
 }

@@ -23,6 +23,7 @@ using Evaluate = std::function<Expected<Tensor>(const Graph& graph, const Node& 
 
 // As `interpret`, by kernels of the caller's.
 Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evaluate, const Graph& graph,
-                                                          std::span<const Tensor> inputs, const Observer& observer);
+                                                          std::span<const Tensor> inputs, const Observer& observer,
+                                                          StateValues* states);
 
 }  // namespace isthmus

@@ -154,13 +154,29 @@ Expected<Tensor> evaluate_integer_node(const Graph& graph, const Node& node, std
   return find_integer_kernel(node.op)->kernel({plain, graph, node, arithmetic});
 }
 
+Tensor codes_of(const Tensor& numbers, const TensorType& type) {
+  const CodeRange range = code_range(type.dtype);
+  const auto scale = static_cast<double>(type.quant->scale());
+  Tensor result(type.dtype, numbers.sizes());
+  dispatch(type.dtype, [&]<class Code>(Code) {
+    const auto out = result.mutable_data<Code>();
+    const auto in = numbers.data<float>();
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double code = std::nearbyint(static_cast<double>(in[i]) / scale) + type.quant->zero_point;
+      out[i] = static_cast<Code>(std::clamp<double>(std::isnan(code) ? 0.0 : code, range.min, range.max));
+    }
+  });
+  return result;
+}
+
 Expected<std::vector<std::optional<Tensor>>> interpret_integers(const Graph& graph, std::span<const Tensor> inputs,
-                                                                Arithmetic arithmetic, const Observer& observer) {
+                                                                Arithmetic arithmetic, const Observer& observer,
+                                                                StateValues* states) {
   const auto evaluate = [&](const Graph& whole, const Node& node, std::span<const Tensor> arguments,
                             const SymbolValues& symbols) {
     return evaluate_integer_node(whole, node, arguments, symbols, arithmetic);
   };
-  return interpret_by(evaluate, graph, inputs, observer);
+  return interpret_by(evaluate, graph, inputs, observer, states);
 }
 
 }  // namespace isthmus

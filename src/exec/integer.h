@@ -27,8 +27,12 @@ std::optional<std::string> integer_refusal(const Graph& graph, const Node& node,
 Expected<Tensor> evaluate_integer_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
                                        const SymbolValues& symbols, Arithmetic arithmetic);
 
+// Floats as codes of this type, i8, u8 or i16: rounded half to even in double, and clamped. NaN is 0.
+Tensor codes_of(const Tensor& numbers, const TensorType& type);
+
 // As `interpret`, for a quantized graph.
 Expected<std::vector<std::optional<Tensor>>> interpret_integers(const Graph& graph, std::span<const Tensor> inputs,
-                                                                Arithmetic arithmetic, const Observer& observer = {});
+                                                                Arithmetic arithmetic, const Observer& observer = {},
+                                                                StateValues* states = nullptr);
 
 }  // namespace isthmus

@@ -148,17 +148,44 @@ Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<c
   return run_kernel(node.op, {inputs, numbers.attrs, graph.type(node.outputs[0]).dtype, numbers.sizes});
 }
 
+Expected<StateValues> initial_states(const Graph& graph) {
+  StateValues states;
+  for (const GraphState& state : graph.states()) {
+    if (!state.initial.data) return bad_input(fmt::format("state %{} has no data", graph[state.value].name));
+    states.push_back(Tensor::from(*state.initial.data));
+  }
+  return states;
+}
+
+namespace {
+
+// What the states hold after a run, of all values then.
+StateValues states_after(const Graph& graph, const std::vector<std::optional<Tensor>>& values) {
+  StateValues states;
+  for (const GraphState& state : graph.states()) {
+    const auto next = graph.next_value(state);
+    CHECK(next && values[next->index], "%" + graph[state.value].name + " has no new value");
+    states.push_back(*values[next->index]);
+  }
+  return states;
+}
+
+}  // namespace
+
 Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,
-                                                       const Observer& observer) {
-  return interpret_by(evaluate_node, graph, inputs, observer);
+                                                       const Observer& observer, StateValues* states) {
+  return interpret_by(evaluate_node, graph, inputs, observer, states);
 }
 
 Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evaluate, const Graph& graph,
-                                                          std::span<const Tensor> inputs, const Observer& observer) {
+                                                          std::span<const Tensor> inputs, const Observer& observer,
+                                                          StateValues* states) {
   const SymbolValues symbols = TRY(bind_symbols(graph, inputs));
   std::vector<std::size_t> readers = reader_counts(graph);
   std::vector<std::optional<Tensor>> values(graph.values().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].index] = inputs[i];
+  const StateValues before = states != nullptr ? *states : TRY(initial_states(graph));
+  for (std::size_t i = 0; i < before.size(); ++i) values[graph.states()[i].value.index] = before[i];
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& value = graph.values()[i];
     if (value.kind != ValueKind::kConstant || readers[i] == 0) continue;
@@ -188,6 +215,7 @@ Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evalua
     const auto* id = std::get_if<ValueId>(&output.value);
     results.push_back(id == nullptr ? std::nullopt : values[id->index]);
   }
+  if (states != nullptr) *states = states_after(graph, values);
   return results;
 }
 

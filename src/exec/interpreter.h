@@ -25,9 +25,15 @@ Expected<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<c
 // Called with every value as soon as it is computed.
 using Observer = std::function<void(ValueId, const Tensor&)>;
 
+// What a graph keeps from one run to the next: a tensor for each of its states, in their order.
+using StateValues = std::vector<Tensor>;
+// What the first run begins with. Fails where an initial value has no data.
+Expected<StateValues> initial_states(const Graph& graph);
+
 // What the graph returns, one entry per leaf; a leaf that is no tensor is empty. A buffer is freed after its last
-// reader.
+// reader. The run reads `states` and leaves the new ones there; without them it begins with the initial ones and what
+// it writes is lost. A failed run leaves them as they were.
 Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,
-                                                       const Observer& observer = {});
+                                                       const Observer& observer = {}, StateValues* states = nullptr);
 
 }  // namespace isthmus

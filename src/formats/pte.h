@@ -36,9 +36,12 @@ struct Tensor {
   bool requires_grad = false;
   std::uint32_t data_index = 0;  // of Program::constants or Program::initial_values; 0 is none
   std::optional<Allocation> allocation;
+  std::string name = {};  // of a state: in the user's module, by which a runtime finds it; else mostly empty
   bool operator==(const Tensor&) const = default;
 
   bool is_constant() const { return data_index != 0 && !allocation; }
+  // What a run leaves in it, the next one finds there; the first one finds the initial value.
+  bool is_state() const { return data_index != 0 && allocation; }
 };
 
 struct None {

@@ -315,6 +315,7 @@ class Reader {
         return fail(ErrorKind::kUnsupported, "a tensor whose data lie in another file");
       }
       if (extra->device() != pte_wire::Device::Cpu) return fail(ErrorKind::kUnsupported, "a tensor of another device");
+      tensor.name = TRY(copier_.text(extra->name()));
     }
     return tensor;
   }

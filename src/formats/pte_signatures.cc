@@ -45,6 +45,7 @@ constexpr Signature kSignatures[] = {
     {"aten::clone.out", "tj"},
     {"aten::constant_pad_nd.out", "tIn"},
     {"aten::convolution.out", "ttoIIIbIi"},
+    {"aten::copy_", "ttb", 0, true},
     {"aten::cos.out", "t"},
     {"aten::cosh.out", "t"},
     {"aten::cumsum.out", "tif"},
@@ -212,6 +213,7 @@ bool fits(const Signature& signature, const Plan& plan, std::span<const ValueInd
     if (!is_of(plan.values[args[i]], signature.arguments[i])) return false;
   }
   const auto results = args.subspan(signature.arguments.size());
+  if (signature.writes_first) return results[0] == args[0];
   if (signature.outs == 0) return is<std::int64_t, double, bool, Tensor>(plan.values[results[0]]);
   for (std::size_t i = 0; i < signature.outs; ++i) {
     if (!is<Tensor>(plan.values[results[i]])) return false;

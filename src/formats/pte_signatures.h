@@ -24,6 +24,7 @@ struct Signature {
   std::string_view name;       // with its overload after a dot
   std::string_view arguments;  // all of them, those with a default too; without outs
   std::size_t outs = 1;        // tensors that it writes; 0 for a primitive, which gives a number
+  bool writes_first = false;   // it has no outs: its result is its first argument
 
   // How many arguments a call has: outs included, and once more the result.
   std::size_t arity() const { return arguments.size() + outs + 1; }

@@ -1,6 +1,7 @@
 // Writes a program file: the flatbuffer, the extended header inside of it, the segments behind it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string_view>
@@ -79,6 +80,23 @@ struct Packed {
   std::vector<std::byte> bytes;
 };
 
+bool is_zero(const Blob& blob) {
+  return std::ranges::all_of(blob.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+// Most states begin with zeros: all of these are stored as the longest of them.
+std::vector<Blob> with_shared_zeros(std::vector<Blob> blobs) {
+  const auto is_longer = [](const Blob& a, const Blob& b) { return a.size() < b.size(); };
+  std::vector<Blob*> zeros;
+  for (std::size_t i = 1; i < blobs.size(); ++i) {
+    if (is_zero(blobs[i])) zeros.push_back(&blobs[i]);
+  }
+  if (zeros.empty()) return blobs;
+  const Blob longest = **std::ranges::max_element(zeros, is_longer, [](const Blob* blob) { return *blob; });
+  for (Blob* blob : zeros) *blob = longest;
+  return blobs;
+}
+
 Packed pack(const std::vector<Blob>& blobs) {
   Packed packed;
   packed.offsets.push_back(0);  // the reserved one; also where there is no constant at all
@@ -107,7 +125,7 @@ class Writer {
     const auto constant_parts = pte_wire::CreateParts(builder_, constant_segment, parts);
     Offset<flatbuffers::Vector<Offset<pte_wire::Parts>>> mutable_data = 0;
     if (program_.initial_values.size() > 1) {
-      Packed initial = pack(program_.initial_values);
+      Packed initial = pack(with_shared_zeros(program_.initial_values));
       const std::uint32_t segment = segments_.add(Blob::owning(std::move(initial.bytes)));
       const std::vector tables{pte_wire::CreateParts(builder_, segment, builder_.CreateVector(initial.offsets))};
       mutable_data = builder_.CreateVector(tables);
@@ -297,10 +315,15 @@ class Writer {
                                               static_cast<std::uint32_t>(tensor.allocation->offset),
                                               static_cast<std::uint32_t>(tensor.allocation->offset >> 32));
     }
+    Offset<pte_wire::TensorExtra> extra = 0;
+    if (!tensor.name.empty()) {
+      const auto name = builder_.CreateString(tensor.name);
+      extra = pte_wire::CreateTensorExtra(builder_, 0, name);
+    }
     const auto dynamism = static_cast<pte_wire::Dynamism>(tensor.dynamism);
     return write_table(pte_wire::ValueKind::Tensor,
                        pte_wire::CreateTensor(builder_, *type, 0, sizes, order, tensor.requires_grad, tensor.data_index,
-                                              allocation, 0, dynamism));
+                                              allocation, 0, dynamism, extra));
   }
 
   const Program& program_;
@@ -323,6 +346,7 @@ Expected<void> check_size(const Program& program) {
       if (const auto* list = std::get_if<TensorList>(&value)) bytes += list->items.size() * 4;
       if (const auto* list = std::get_if<OptionalTensorList>(&value)) bytes += list->items.size() * 4;
       if (const auto* text = std::get_if<std::string>(&value)) bytes += text->size();
+      if (const auto* tensor = std::get_if<Tensor>(&value)) bytes += tensor->name.size();
       if (const auto* tensor = std::get_if<Tensor>(&value); tensor != nullptr && !scalar_type_of(tensor->dtype)) {
         return bad_input(fmt::format("a program file has no element type {}", name_of(tensor->dtype)));
       }

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <limits>
+#include <utility>
 
 namespace isthmus {
 
@@ -31,6 +32,34 @@ ValueId Graph::add_value(std::string name, TensorType type, ValueKind kind, std:
 ValueId Graph::add_input(std::string name, TensorType type) {
   inputs_.push_back(add_value(std::move(name), std::move(type), ValueKind::kInput, inputs_.size()));
   return inputs_.back();
+}
+
+ValueId Graph::add_state(std::string name, TensorType type, Constant initial) {
+  const ValueId id = add_value(std::move(name), std::move(type), ValueKind::kState, states_.size());
+  states_.push_back({id, std::move(initial)});
+  return id;
+}
+
+void Graph::make_state(ValueId constant) {
+  Value& value = values_[constant.index];
+  CHECK(value.kind == ValueKind::kConstant, "%" + value.name + " is no constant");
+  states_.push_back({constant, std::exchange(constants_[value.index], {})});
+  value.kind = ValueKind::kState;
+  value.index = static_cast<std::uint32_t>(states_.size() - 1);
+}
+
+void Graph::forget_mutation(ValueId unchanged) {
+  Value& value = values_[unchanged.index];
+  std::erase_if(outputs_, [&](const Output& output) {
+    return output.kind == OutputKind::kMutation && output.target == value.name;
+  });
+  if (value.kind != ValueKind::kState) return;
+  const std::uint32_t gone = value.index;
+  constants_.push_back(std::move(states_[gone].initial));
+  value.kind = ValueKind::kConstant;
+  value.index = static_cast<std::uint32_t>(constants_.size() - 1);
+  states_.erase(states_.begin() + gone);
+  for (std::uint32_t i = gone; i < states_.size(); ++i) values_[states_[i].value.index].index = i;
 }
 
 ValueId Graph::add_constant(std::string name, TensorType type, Constant constant) {
@@ -97,6 +126,20 @@ const Node* Graph::producer(ValueId id) const {
 const Constant* Graph::constant(ValueId id) const {
   const Value& value = values_[id.index];
   return value.kind == ValueKind::kConstant ? &constants_[value.index] : nullptr;
+}
+
+const GraphState* Graph::state(ValueId id) const {
+  const Value& value = values_[id.index];
+  return value.kind == ValueKind::kState ? &states_[value.index] : nullptr;
+}
+
+std::optional<ValueId> Graph::next_value(const GraphState& state) const {
+  for (const Output& output : outputs_) {
+    const auto* id = std::get_if<ValueId>(&output.value);
+    const bool is_its = output.kind == OutputKind::kMutation && output.target == values_[state.value.index].name;
+    if (is_its && id != nullptr) return *id;
+  }
+  return std::nullopt;
 }
 
 bool is_value_name(std::string_view name) {

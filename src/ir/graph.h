@@ -38,13 +38,20 @@ struct Constant {
   std::uint64_t content_hash() const;
 };
 
-enum class ValueKind : std::uint8_t { kInput, kConstant, kResult };
+enum class ValueKind : std::uint8_t { kInput, kState, kConstant, kResult };
 
 struct Value {
   std::string name;  // unique and stable; it also names its node in messages
   TensorType type;
   ValueKind kind = ValueKind::kResult;
-  std::uint32_t index = 0;  // of the node (kResult) or the constant (kConstant) behind it
+  std::uint32_t index = 0;  // of the node (kResult), the constant (kConstant) or the state (kState) behind it
+};
+
+// A buffer of the user's module that the model writes while it runs. The first run reads the initial value, each other
+// one what the run before has left: the output of kind kMutation whose target is the name of this value.
+struct GraphState {
+  ValueId value;
+  Constant initial;
 };
 
 struct Node {
@@ -58,14 +65,14 @@ struct Node {
 
 enum class OutputKind : std::uint8_t {
   kResult,    // what the model returns
-  kMutation,  // what the model writes back to a buffer, a parameter or an input
+  kMutation,  // what the model writes back to a state or an input
 };
 
 // One leaf of what the model returns: a value, or something known before it runs.
 struct Output {
   std::variant<ValueId, ArgValue> value;
   OutputKind kind = OutputKind::kResult;
-  std::string target;  // of a mutation: what it changes
+  std::string target;  // of a mutation: the name of the state or input that it changes
 };
 
 struct Result {
@@ -80,11 +87,16 @@ class Graph {
 
   // Building, in execution order. Names must be new and inputs must exist: anything else is our caller's mistake.
   ValueId add_input(std::string name, TensorType type);
+  ValueId add_state(std::string name, TensorType type, Constant initial);
   ValueId add_constant(std::string name, TensorType type, Constant constant);
   ValueId add_constant(std::string name, TensorView data, std::string fqn = {});
   NodeId add_node(Op op, Attrs attrs, std::vector<ValueId> inputs, std::vector<Result> results, Origin origin);
   // Other data of the same type.
   void set_constant(ValueId id, TensorView data) { constants_[values_[id.index].index].data = std::move(data); }
+  // The model turns out to write to a constant: from now on it is a state with this initial value.
+  void make_state(ValueId constant);
+  // The model turns out not to change a state, which is a constant then, or an input.
+  void forget_mutation(ValueId unchanged);
   void keep_in_float(NodeId id) { nodes_[id.index].in_float = true; }
   void add_output(Output output);
   void rename(ValueId id, std::string name);
@@ -97,6 +109,7 @@ class Graph {
   std::span<const Value> values() const { return values_; }
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const ValueId> inputs() const { return inputs_; }
+  std::span<const GraphState> states() const { return states_; }
   std::span<const Output> outputs() const { return outputs_; }
   std::span<const Constant> constants() const { return constants_; }
 
@@ -107,6 +120,9 @@ class Graph {
   // The node that makes the value; nothing for inputs and constants.
   const Node* producer(ValueId id) const;
   const Constant* constant(ValueId id) const;
+  const GraphState* state(ValueId id) const;
+  // What a run leaves in a state; nothing where no output says so yet.
+  std::optional<ValueId> next_value(const GraphState& state) const;
 
  private:
   ValueId add_value(std::string name, TensorType type, ValueKind kind, std::size_t index);
@@ -116,6 +132,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<Constant> constants_;
   std::vector<ValueId> inputs_;
+  std::vector<GraphState> states_;
   std::vector<Output> outputs_;
   struct NameHash {
     using is_transparent = void;

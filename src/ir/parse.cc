@@ -132,7 +132,9 @@ class Parser {
     } else if (cursor.take("input ")) {
       TRY(input(cursor));
     } else if (cursor.take("const ")) {
-      TRY(constant(cursor));
+      TRY(constant(cursor, ValueKind::kConstant));
+    } else if (cursor.take("state ")) {
+      TRY(constant(cursor, ValueKind::kState));
     } else if (cursor.take("mutate ")) {
       TRY(mutation(cursor));
     } else if (cursor.take("return")) {
@@ -243,7 +245,7 @@ class Parser {
     return {};
   }
 
-  Expected<void> constant(Cursor& cursor) {
+  Expected<void> constant(Cursor& cursor, ValueKind kind) {
     std::string name = TRY(new_name(cursor));
     TRY(cursor.want(":"));
     TensorType constant_type = TRY(type(cursor));
@@ -274,7 +276,10 @@ class Parser {
       result.data = TRY(tensor_from_inline(constant_type.dtype, sizes, elements));
     }
     if (cursor.peek() == '"') result.fqn = TRY(cursor.string());
-    resolve_later(quant_label, graph_.add_constant(std::move(name), std::move(constant_type), std::move(result)));
+    const ValueId made = kind == ValueKind::kState
+                             ? graph_.add_state(std::move(name), std::move(constant_type), std::move(result))
+                             : graph_.add_constant(std::move(name), std::move(constant_type), std::move(result));
+    resolve_later(quant_label, made);
     return {};
   }
 

@@ -21,8 +21,9 @@ class Printer {
     out_ = "graph\n";
     for (const Symbol& symbol : graph_.exprs().symbols()) print_symbol(symbol);
     for (const ValueId input : graph_.inputs()) append("  input {} : {}\n", name(input), type(input));
+    for (const GraphState& state : graph_.states()) print_constant("state", state.value, state.initial);
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      if (graph_.values()[i].kind == ValueKind::kConstant) print_constant(ValueId{i});
+      if (const Constant* constant = graph_.constant(ValueId{i})) print_constant("const", ValueId{i}, *constant);
     }
     for (const Node& node : graph_.nodes()) print_node(node);
     print_outputs();
@@ -70,11 +71,11 @@ class Printer {
   std::string name(ValueId id) const {
     return options_.with_names ? "%" + graph_[id].name : fmt::format("%{}", numbers_[id.index]);
   }
-  // In the order in which they are printed: inputs, constants, results.
+  // In the order in which they are printed: inputs, states, constants, results.
   void number_values() {
     numbers_.resize(graph_.values().size());
     std::size_t next = 0;
-    for (const ValueKind kind : {ValueKind::kInput, ValueKind::kConstant, ValueKind::kResult}) {
+    for (const ValueKind kind : {ValueKind::kInput, ValueKind::kState, ValueKind::kConstant, ValueKind::kResult}) {
       for (std::size_t i = 0; i < numbers_.size(); ++i) {
         if (graph_.values()[i].kind == kind) numbers_[i] = next++;
       }
@@ -123,9 +124,8 @@ class Printer {
     out_ += '\n';
   }
 
-  void print_constant(ValueId id) {
-    const Constant& constant = *graph_.constant(id);
-    append("  const {} : {}", name(id), type(id));
+  void print_constant(std::string_view kind, ValueId id, const Constant& constant) {
+    append("  {} {} : {}", kind, name(id), type(id));
     std::string elements = constant.data ? inline_text(*constant.data) : std::string();
     if (elements.empty()) {
       append(" #{:016x}", constant.content_hash());

@@ -8,6 +8,9 @@ Rewriter::Rewriter(const Graph& source) : source_(source), map_(source.values().
   for (const ValueId input : source.inputs()) {
     map_[input.index] = graph_.add_input(source[input].name, source[input].type);
   }
+  for (const GraphState& state : source.states()) {
+    map_[state.value.index] = graph_.add_state(source[state.value].name, source[state.value].type, state.initial);
+  }
   for (std::uint32_t i = 0; i < source.values().size(); ++i) {
     const Value& value = source.values()[i];
     if (value.kind != ValueKind::kConstant) continue;
@@ -48,22 +51,55 @@ Graph Rewriter::finish() && {
   return std::move(graph_);
 }
 
+namespace {
+
+// The state that an output changes, if it does.
+std::optional<ValueId> written_state(const Graph& graph, const Output& output) {
+  if (output.kind != OutputKind::kMutation) return std::nullopt;
+  const auto target = graph.find(output.target);
+  return target && graph.state(*target) != nullptr ? target : std::nullopt;
+}
+
+struct Needs {
+  std::vector<bool> values;
+  std::vector<bool> nodes;
+};
+
+// What the results depend on, in this run or through the states in a later one.
+Needs needs_of(const Graph& graph) {
+  Needs needs{std::vector<bool>(graph.values().size(), false), std::vector<bool>(graph.nodes().size(), false)};
+  bool has_changed = true;
+  while (has_changed) {
+    has_changed = false;
+    for (const Output& output : graph.outputs()) {
+      const auto* id = std::get_if<ValueId>(&output.value);
+      const auto state = written_state(graph, output);
+      if (id == nullptr || needs.values[id->index] || (state && !needs.values[state->index])) continue;
+      needs.values[id->index] = true;
+      has_changed = true;
+    }
+    for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+      const Node& node = graph.nodes()[n];
+      for (const ValueId output : node.outputs) needs.nodes[n] = needs.nodes[n] || needs.values[output.index];
+      if (!needs.nodes[n]) continue;
+      for (const ValueId input : node.inputs) needs.values[input.index] = true;
+    }
+  }
+  return needs;
+}
+
+}  // namespace
+
 Graph without_dead_code(const Graph& graph) {
-  std::vector<bool> is_needed(graph.values().size(), false);
-  for (const Output& output : graph.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) is_needed[id->index] = true;
-  }
-  std::vector<bool> is_kept(graph.nodes().size(), false);
-  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
-    const Node& node = graph.nodes()[n];
-    for (const ValueId output : node.outputs) is_kept[n] = is_kept[n] || is_needed[output.index];
-    if (!is_kept[n]) continue;
-    for (const ValueId input : node.inputs) is_needed[input.index] = true;
-  }
+  const auto [is_needed, is_kept] = needs_of(graph);
   Graph result;
   result.exprs() = graph.exprs();
   std::vector<ValueId> map(graph.values().size());
   for (const ValueId input : graph.inputs()) map[input.index] = result.add_input(graph[input].name, graph[input].type);
+  for (const GraphState& state : graph.states()) {
+    if (!is_needed[state.value.index]) continue;
+    map[state.value.index] = result.add_state(graph[state.value].name, graph[state.value].type, state.initial);
+  }
   for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
     const Value& value = graph.values()[i];
     if (value.kind != ValueKind::kConstant || !is_needed[i]) continue;
@@ -81,6 +117,7 @@ Graph without_dead_code(const Graph& graph) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) map[node.outputs[i].index] = result[id].outputs[i];
   }
   for (const Output& output : graph.outputs()) {
+    if (const auto state = written_state(graph, output); state && !is_needed[state->index]) continue;
     Output mapped = output;
     if (const auto* id = std::get_if<ValueId>(&output.value)) mapped.value = map[id->index];
     result.add_output(std::move(mapped));

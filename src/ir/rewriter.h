@@ -8,8 +8,8 @@
 
 namespace isthmus {
 
-// The new graph begins with the symbols, inputs and constants of the old one. Each old value is either copied with its
-// node or replaced by a value of the new graph; `finish` maps the outputs.
+// The new graph begins with the symbols, inputs, states and constants of the old one. Each old value is either copied
+// with its node or replaced by a value of the new graph; `finish` maps the outputs.
 class Rewriter {
  public:
   explicit Rewriter(const Graph& source);
@@ -32,7 +32,7 @@ class Rewriter {
   std::vector<std::optional<ValueId>> map_;
 };
 
-// Without the nodes and constants that no output depends on. Inputs stay.
+// Without the nodes, constants and states that no result depends on, in this run or a later one. Inputs stay.
 Graph without_dead_code(const Graph& graph);
 
 }  // namespace isthmus

@@ -20,6 +20,10 @@ class Specializer {
     for (const ValueId input : source_.inputs()) {
       map[input.index] = result_.add_input(source_[input].name, type(source_[input].type));
     }
+    for (const GraphState& state : source_.states()) {
+      const Value& value = source_[state.value];
+      map[state.value.index] = result_.add_state(value.name, type(value.type), state.initial);
+    }
     for (std::uint32_t i = 0; i < source_.values().size(); ++i) {
       const Value& value = source_.values()[i];
       if (value.kind != ValueKind::kConstant) continue;

@@ -3,11 +3,14 @@
 //   graph
 //     symbol s0 in [1,64] ~3
 //     input %image : f32[s0,3,8,8]
+//     state %cache : f32[2] = [0.0,0.0] "stem.cache"
 //     const %w : f32[8,3,3,3] #1f0c9a2e55d0b7a1 "stem.weight"
 //     %conv = conv2d(%image, %w) stride=[2,2] : f32[s0,8,4,4]  # vit.py:40 conv2d in stem
 //     %odd = foreign("aten.foo.default", self=%conv, dim=1) : f32[s0,8,4,4]
+//     mutate "cache" %new
 //     return %odd
 //
+// A state begins with the value that stands behind it; what a run leaves in it is what `mutate` says.
 // Where values are codes, their types name the parameters, which follow the graph: values that share them bit for bit
 // name the same.
 //

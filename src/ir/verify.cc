@@ -37,8 +37,7 @@ Expected<void> check_type(const Graph& graph, const Value& value) {
   return {};
 }
 
-Expected<void> check_constant(const Graph& graph, const Value& value) {
-  const Constant& constant = graph.constants()[value.index];
+Expected<void> check_constant(const Graph& graph, const Value& value, const Constant& constant) {
   if (!constant.data && !constant.hash)
     return bad_input(fmt::format("constant %{} has neither data nor hash", value.name));
   if (!constant.data) return {};
@@ -50,6 +49,39 @@ Expected<void> check_constant(const Graph& graph, const Value& value) {
   return {};
 }
 
+bool can_hold(const TensorType& place, const TensorType& written) {
+  if (place.dtype != written.dtype || place.quant != written.quant || place.rank() != written.rank()) return false;
+  for (std::size_t axis = 0; axis < place.rank(); ++axis) {
+    const bool are_numbers = place.shape[axis].is_fixed() && written.shape[axis].is_fixed();
+    if (are_numbers && place.shape[axis] != written.shape[axis]) return false;
+  }
+  return true;
+}
+
+// Each state is written once, each input at most once, and by what is of its type.
+Expected<void> check_mutations(const Graph& graph) {
+  std::vector<bool> is_written(graph.values().size(), false);
+  for (const Output& output : graph.outputs()) {
+    if (output.kind != OutputKind::kMutation) continue;
+    const auto target = graph.find(output.target);
+    const auto* written = std::get_if<ValueId>(&output.value);
+    if (!target || (graph[*target].kind != ValueKind::kState && graph[*target].kind != ValueKind::kInput)) {
+      return bad_input(fmt::format("the graph writes to \"{}\", which is no state and no input", output.target));
+    }
+    if (is_written[target->index]) return bad_input(fmt::format("the graph writes to %{} twice", output.target));
+    is_written[target->index] = true;
+    if (written == nullptr || !can_hold(graph.type(*target), graph.type(*written))) {
+      return bad_input(fmt::format("what the graph writes to %{} is of another type", output.target));
+    }
+  }
+  for (const GraphState& state : graph.states()) {
+    if (!is_written[state.value.index]) {
+      return bad_input(fmt::format("state %{} is never written", graph[state.value].name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<void> verify(const Graph& graph) {
@@ -57,7 +89,9 @@ Expected<void> verify(const Graph& graph) {
   for (std::size_t i = 0; i < graph.values().size(); ++i) {
     const Value& value = graph.values()[i];
     TRY(check_type(graph, value));
-    if (value.kind == ValueKind::kConstant) TRY(check_constant(graph, value));
+    const ValueId id{static_cast<std::uint32_t>(i)};
+    if (const Constant* constant = graph.constant(id)) TRY(check_constant(graph, value, *constant));
+    if (const GraphState* state = graph.state(id)) TRY(check_constant(graph, value, state->initial));
     is_defined[i] = value.kind != ValueKind::kResult;
   }
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
@@ -91,7 +125,7 @@ Expected<void> verify(const Graph& graph) {
       return bad_input("the graph returns a value that does not exist");
     }
   }
-  return {};
+  return check_mutations(graph);
 }
 
 }  // namespace isthmus

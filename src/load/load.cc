@@ -11,6 +11,7 @@
 #include "ir/verify.h"
 #include "load/origin.h"
 #include "load/srepr.h"
+#include "load/states.h"
 
 namespace isthmus {
 namespace {
@@ -240,6 +241,7 @@ class Loader {
                                    type_text(graph_, found)));
     }
     graph_.add_constant(tensor->name, view, input.target);
+    by_fqn_.emplace(input.target, tensor->name);
     return {};
   }
 
@@ -378,6 +380,17 @@ class Loader {
     return {};
   }
 
+  // The name of the value that an output is written back to.
+  Expected<std::string> written(const pt2::OutputSpec& spec) const {
+    const auto buffer = by_fqn_.find(spec.target);
+    const std::string& name =
+        spec.kind == pt2::OutputKind::kInputMutation || buffer == by_fqn_.end() ? spec.target : buffer->second;
+    const auto id = graph_.find(name);
+    const bool is_place = id && graph_[*id].kind != ValueKind::kResult;
+    if (!is_place) return bad_input(fmt::format("the model writes to {}, which it does not have", shown(spec.target)));
+    return name;
+  }
+
   Expected<void> load_outputs() {
     std::vector<Output> mutations;
     std::vector<Output> results;
@@ -399,10 +412,8 @@ class Loader {
         case pt2::OutputKind::kBufferMutation:
         case pt2::OutputKind::kInputMutation:
         case pt2::OutputKind::kParameterMutation:
-          diagnostics_.warn(
-              "mutation", spec.target,
-              fmt::format("the model writes to {}; what it writes is computed and not kept", spec.target));
           output.kind = OutputKind::kMutation;
+          output.target = TRY(written(spec));
           mutations.push_back(std::move(output));
           break;
         case pt2::OutputKind::kGradient:
@@ -410,7 +421,23 @@ class Loader {
           return fail(ErrorKind::kUnsupported, "the model returns a gradient or a token: export it for inference");
       }
     }
-    for (Output& output : mutations) graph_.add_output(std::move(output));
+    for (const ValueId id : written_in_place(graph_)) {
+      // Nothing but the calls says what is left in it: it is what the value has become when all of them are done.
+      const bool is_known =
+          std::ranges::any_of(mutations, [&](const Output& mutation) { return mutation.target == graph_[id].name; });
+      if (!is_known) mutations.push_back({id, OutputKind::kMutation, graph_[id].name});
+    }
+    for (Output& output : mutations) {
+      const ValueId target = *graph_.find(output.target);
+      if (graph_.constant(target) != nullptr) graph_.make_state(target);
+      if (graph_[target].kind == ValueKind::kInput) {
+        diagnostics_.note("input-written", output.target,
+                          fmt::format("the model writes to its input {}: a program writes to its own copy of it, which "
+                                      "only a caller sees that reads the program's inputs afterwards",
+                                      output.target));
+      }
+      graph_.add_output(std::move(output));
+    }
     for (Output& output : results) graph_.add_output(std::move(output));
     return {};
   }
@@ -423,6 +450,7 @@ class Loader {
   std::set<std::string> known_symbols_;            // those that the user inputs' sizes determine
   std::map<std::string, Dim, std::less<>> sizes_;  // symbolic scalars by name
   std::map<std::string, Dim> dims_by_text_;        // expressions that were read before
+  std::map<std::string, std::string> by_fqn_;      // the names of constants by those in the user's module
   std::set<std::string> names_of_node_;            // of the results of the node being read
 };
 

@@ -11,9 +11,9 @@ namespace {
 constexpr std::string_view kSymbolStart = "Symbol('";
 constexpr int kMostDepth = 64;
 
-class Reader {
+class SreprReader {
  public:
-  Reader(Exprs& exprs, std::string_view text) : exprs_(exprs), rest_(text) {}
+  SreprReader(Exprs& exprs, std::string_view text) : exprs_(exprs), rest_(text) {}
 
   std::optional<Dim> whole() {
     auto dim = expression(0);
@@ -113,7 +113,7 @@ class Reader {
 }  // namespace
 
 Dim dim_from_srepr(Exprs& exprs, std::string_view text, std::optional<std::int64_t> hint) {
-  const auto dim = Reader(exprs, text).whole();
+  const auto dim = SreprReader(exprs, text).whole();
   return dim ? *dim : exprs.opaque(text, hint);
 }
 

@@ -13,8 +13,8 @@ namespace isthmus {
 namespace {
 
 pte::Operator operator_of(std::string_view kernel) {
-  const std::size_t dot = kernel.rfind('.');
-  const std::string overload(kernel.substr(dot + 1));
+  const std::size_t dot = std::min(kernel.rfind('.'), kernel.size());
+  const std::string overload(kernel.substr(std::min(dot + 1, kernel.size())));
   return {std::string(kernel.substr(0, dot)), overload};
 }
 
@@ -55,6 +55,14 @@ void HostCalls::call(std::string_view kernel, std::vector<pte::ValueIndex> args,
   args.insert(args.end(), outs.begin(), outs.end());
   args.push_back(outs.size() == 1 ? outs[0] : values_.tensors(outs));
   plan_.chains[0].instructions.push_back(made(kernel, std::move(args)));
+}
+
+void HostCalls::copy(pte::ValueIndex from, pte::ValueIndex to) {
+  call("aten::clone.out", {from, values_.none()}, {to});
+}
+
+void HostCalls::write_back(pte::ValueIndex place, pte::ValueIndex written) {
+  plan_.chains[0].instructions.push_back(made("aten::copy_", {place, written, values_.truth(false), place}));
 }
 
 Expected<pte::ValueIndex> HostCalls::size(Dim dim) {

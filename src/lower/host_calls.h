@@ -19,6 +19,10 @@ class HostCalls {
   // Appends a call. Arguments that are not the kernel's are our bug.
   void call(std::string_view kernel, std::vector<pte::ValueIndex> args, const std::vector<pte::ValueIndex>& outs);
 
+  // The elements of a tensor, to one of the same type that nothing was written to yet, or to a place that is kept.
+  void copy(pte::ValueIndex from, pte::ValueIndex to);
+  void write_back(pte::ValueIndex place, pte::ValueIndex written);
+
   // An integer of the program: the number, or what the program computes of the sizes of its inputs before anything
   // else. Fails where they do not determine it.
   Expected<pte::ValueIndex> size(Dim dim);

@@ -10,6 +10,7 @@
 #include "lower/host_calls.h"
 #include "lower/host_ops.h"
 #include "lower/program_values.h"
+#include "lower/write_back.h"
 
 namespace isthmus {
 namespace {
@@ -49,6 +50,7 @@ class ProgramBuilder {
   Expected<LoweredProgram> run(const std::vector<Order>& input_orders) {
     for (std::size_t i = 0; i < input_orders.size(); ++i) values_.set_order(graph_.inputs()[i], input_orders[i]);
     for (const ValueId input : graph_.inputs()) plan().inputs.push_back(TRY(values_.tensor(input)));
+    for (const GraphState& state : graph_.states()) places_.insert(TRY(values_.state(state)));
     for (const auto& step : partitioning_.schedule) {
       if (const auto* segment = std::get_if<std::size_t>(&step)) {
         TRY(add_segment(partitioning_.segments[*segment]));
@@ -56,7 +58,9 @@ class ProgramBuilder {
         TRY(add_host_call(std::get<NodeId>(step)));
       }
     }
+    for (const Output& output : graph_.outputs()) TRY(add_written_input(output));
     for (const Output& output : graph_.outputs()) TRY(add_output(output));
+    TRY(write_back());
     const std::vector<pte::Instruction> size_calls = calls_.take_size_calls();
     instructions().insert(instructions().begin(), size_calls.begin(), size_calls.end());
     plan().container_inputs = container_text(plan().inputs.size());
@@ -110,14 +114,42 @@ class ProgramBuilder {
     return within(std::move(written), [&] { return place_of(graph_, node); });
   }
 
-  Expected<void> add_output(const Output& output) {
-    if (output.kind == OutputKind::kMutation) {
-      return fail(
-          ErrorKind::kUnsupported,
-          fmt::format("the model writes to {} while it runs; export a model that keeps no state", output.target));
+  // Inputs that the model writes to are places as states are.
+  Expected<void> add_written_input(const Output& output) {
+    if (output.kind == OutputKind::kMutation) places_.insert(TRY(values_.tensor(*graph_.find(output.target))));
+    return {};
+  }
+  // The value of the end of the run. What stands in a place now is about to be overwritten: a copy of it.
+  Expected<pte::ValueIndex> kept(ValueId id) {
+    const pte::ValueIndex value = TRY(values_.tensor(id));
+    if (!places_.contains(value)) return value;
+    const pte::ValueIndex copy = TRY(values_.scratch(graph_.type(id), values_.order(id)));
+    calls_.copy(value, copy);
+    return copy;
+  }
+  Expected<void> write_back() {
+    std::vector<WriteBack> writes;
+    for (const Output& output : graph_.outputs()) {
+      if (output.kind != OutputKind::kMutation) continue;
+      const ValueId place = *graph_.find(output.target);
+      const ValueId written = std::get<ValueId>(output.value);
+      const pte::ValueIndex value = TRY(kept(written));
+      writes.push_back({TRY(values_.tensor(place)), value});
+      if (values_.order(place) != values_.order(written)) {
+        return fail(ErrorKind::kUnsupported,
+                    fmt::format("what is written to %{} lies in another order of memory", output.target));
+      }
     }
+    for (const WriteBack& write : make_in_place(plan(), writes)) {
+      calls_.write_back(write.place, write.written);
+    }
+    return {};
+  }
+
+  Expected<void> add_output(const Output& output) {
+    if (output.kind == OutputKind::kMutation) return {};
     if (const auto* id = std::get_if<ValueId>(&output.value)) {
-      plan().outputs.push_back(TRY(values_.tensor(*id)));
+      plan().outputs.push_back(TRY(kept(*id)));
       return {};
     }
     plan().outputs.push_back(TRY(known_output(std::get<ArgValue>(output.value))));
@@ -140,6 +172,7 @@ class ProgramBuilder {
   ProgramValues values_;
   HostCalls calls_;
   std::set<std::string> named_;
+  std::set<pte::ValueIndex> places_;  // what the run leaves something else in
 };
 
 }  // namespace

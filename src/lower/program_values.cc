@@ -31,6 +31,17 @@ Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
   return by_id_[id] = made;
 }
 
+Expected<pte::ValueIndex> ProgramValues::state(const GraphState& state) {
+  const Value& value = graph_[state.value];
+  if (!state.initial.data) return bad_input(fmt::format("state %{} has no data", value.name));
+  const pte::ValueIndex made = TRY(tensor(state.value));
+  auto& tensor = std::get<pte::Tensor>(program_.plans[0].values[made]);
+  tensor.name = state.initial.fqn.empty() ? value.name : state.initial.fqn;
+  tensor.data_index = static_cast<std::uint32_t>(program_.initial_values.size());
+  program_.initial_values.push_back(contiguous_bytes(*state.initial.data));
+  return made;
+}
+
 Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type, const Order& order) {
   pte::Tensor tensor;
   tensor.dtype = type.dtype;

@@ -24,8 +24,11 @@ class ProgramValues {
 
   // The program's value for a value of the graph; made when first asked for.
   Expected<pte::ValueIndex> tensor(ValueId id);
+  // The program's value for a state, with its initial value.
+  Expected<pte::ValueIndex> state(const GraphState& state);
   // A tensor with memory that is no value of the graph.
   Expected<pte::ValueIndex> scratch(const TensorType& type) { return scratch(type, row_major(type.rank())); }
+  Expected<pte::ValueIndex> scratch(const TensorType& type, const Order& order);
   pte::ValueIndex constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes);
   pte::ValueIndex none() { return add(pte::None{}); }
   pte::ValueIndex integer(std::int64_t number) { return add(number); }
@@ -45,7 +48,6 @@ class ProgramValues {
   Exprs& exprs() { return exprs_; }
 
  private:
-  Expected<pte::ValueIndex> scratch(const TensorType& type, const Order& order);
   pte::ValueIndex add(pte::Value value);
 
   const Graph& graph_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "exec/integer.h"
 #include "exec/integer_constants.h"
 #include "exec/tensor.h"
 #include "ir/readers.h"
@@ -33,6 +34,7 @@ class Applier {
     readers_ = reader_counts(graph_);
     out_.exprs() = graph_.exprs();
     for (const ValueId input : graph_.inputs()) add_input(input);
+    for (const GraphState& state : graph_.states()) TRY(add_state(state));
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       switch (plan_.precision[n]) {
         case Precision::kCodes:
@@ -55,6 +57,9 @@ class Applier {
   using Place = std::pair<ValueId, std::uint32_t>;  // a value in the parameters of a group
 
   std::uint32_t group_of(ValueId id) const { return *plan_.group_of[id.index]; }
+  bool is_made_in_codes(ValueId id) const {
+    return plan_.states_in_codes.contains(id) || isthmus::is_made_in_codes(graph_, plan_.precision, config_, id);
+  }
   TensorType type_in(ValueId id, std::uint32_t group) const {
     return {plan_.groups[group].storage, graph_.type(id).shape, plan_.groups[group].quant};
   }
@@ -84,8 +89,7 @@ class Applier {
 
   void add_input(ValueId id) {
     const Value& value = graph_[id];
-    const bool in_codes = is_made_in_codes(graph_, plan_.precision, config_, id);
-    if (!in_codes) {
+    if (!is_made_in_codes(id)) {
       in_float_[id.index] = out_.add_input(value.name, value.type);
       remember(*in_float_[id.index], id);
       return;
@@ -101,6 +105,22 @@ class Applier {
     const ValueId input = out_.add_input(value.name, std::move(border));
     remember(input, id);
     in_codes_[{id, group}] = emit(Op::kRescale, NoAttrs{}, input, value.name + ".codes", std::move(type), id);
+  }
+
+  Expected<void> add_state(const GraphState& state) {
+    const Value& value = graph_[state.value];
+    if (!is_made_in_codes(state.value)) {
+      in_float_[state.value.index] = out_.add_state(value.name, value.type, state.initial);
+      remember(*in_float_[state.value.index], state.value);
+      return {};
+    }
+    const std::uint32_t group = group_of(state.value);
+    const TensorType type = type_in(state.value, group);
+    Constant codes = TRY(within(codes_of(state.initial, type), [&] { return "state %" + value.name; }));
+    const ValueId made = out_.add_state(value.name, type, std::move(codes));
+    in_codes_[{state.value, group}] = made;
+    remember(made, state.value);
+    return {};
   }
 
   ValueId as_float(ValueId id) {
@@ -120,7 +140,7 @@ class Applier {
     if (found != in_codes_.end()) return found->second;
     TensorType type = type_in(id, group);
     ValueId made{};
-    if (!is_made_in_codes(graph_, plan_.precision, config_, id)) {
+    if (!is_made_in_codes(id)) {
       QuantizeAttrs attrs;
       attrs.dtype = type.dtype;
       attrs.min = code_range(type.dtype).min;
@@ -218,29 +238,14 @@ class Applier {
 
   // Constant data as codes.
   Expected<ValueId> constant_codes(ValueId id, const Quant& quant, DType storage) {
-    const Constant& constant = *graph_.constant(id);
-    TensorType type{storage, graph_.type(id).shape, quant};
-    std::string name = out_.unused_name(graph_[id].name + ".codes");
-    if (!plan_.has_ranges) return out_.add_constant(std::move(name), std::move(type), without_data(constant));
-    if (!constant.data) return bad_input(fmt::format("constant %{} has no data", graph_[id].name));
-    const Tensor data = Tensor::from(*constant.data);
-    const std::span<const float> numbers = data.data<float>();
-    const CodeRange codes = code_range(storage);
-    const auto scale = static_cast<double>(quant.scale());
-    Tensor result(storage, constant.data->sizes);
-    const auto convert = [&]<class Code>(Code) {
-      const auto out = result.mutable_data<Code>();
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const double code = std::nearbyint(static_cast<double>(numbers[i]) / scale) + quant.zero_point;
-        out[i] = static_cast<Code>(std::clamp<double>(std::isnan(code) ? 0.0 : code, codes.min, codes.max));
-      }
-    };
-    if (storage == DType::kI16) {
-      convert(std::int16_t{});
-    } else {
-      convert(std::int8_t{});
-    }
-    return out_.add_constant(std::move(name), std::move(type), Constant{constant.fqn, result.view(), std::nullopt});
+    const TensorType type{storage, graph_.type(id).shape, quant};
+    Constant codes = TRY(within(codes_of(*graph_.constant(id), type), [&] { return "constant %" + graph_[id].name; }));
+    return out_.add_constant(out_.unused_name(graph_[id].name + ".codes"), type, std::move(codes));
+  }
+  Expected<Constant> codes_of(const Constant& constant, const TensorType& type) const {
+    if (!plan_.has_ranges) return without_data(constant);
+    if (!constant.data) return bad_input("it has no data");
+    return Constant{constant.fqn, isthmus::codes_of(Tensor::from(*constant.data), type).view(), std::nullopt};
   }
   static Constant without_data(const Constant& constant) { return {constant.fqn, std::nullopt, 0}; }
 
@@ -274,7 +279,7 @@ class Applier {
     if (clamp == nullptr || !plan_.has_ranges) return false;
     const std::uint32_t group = group_of(node.outputs[0]);
     const ValueId input = node.inputs[0];
-    if (!is_made_in_codes(graph_, plan_.precision, config_, input) || group_of(input) != group) return false;
+    if (!is_made_in_codes(input) || group_of(input) != group) return false;
     const Quant& quant = plan_.groups[group].quant;
     const CodeRange codes = code_range(plan_.groups[group].storage);
     const auto code = [&](double bound) {
@@ -427,18 +432,23 @@ class Applier {
     for (const Output& output : graph_.outputs()) {
       Output made = output;
       if (const auto* id = std::get_if<ValueId>(&output.value)) {
-        // What the model writes back to itself stays as it is.
-        made.value = output.kind == OutputKind::kResult ? output_value(*id) : as_float(*id);
+        made.value = output.kind == OutputKind::kResult ? border_value(config_.outputs, *id)
+                                                        : written_value(*graph_.find(output.target), *id);
       }
       out_.add_output(std::move(made));
     }
   }
-  ValueId output_value(ValueId id) {
+  // What the model writes back to a state or an input, in the form that has.
+  ValueId written_value(ValueId target, ValueId id) {
+    if (graph_.state(target) == nullptr) return border_value(config_.inputs, id, plan_.group_of[target.index]);
+    return is_made_in_codes(target) ? as_codes(id, group_of(target)) : as_float(id);
+  }
+  ValueId border_value(BorderType border, ValueId id, std::optional<std::uint32_t> wanted = {}) {
     const bool can_be_codes = graph_.type(id).dtype == DType::kF32 && plan_.group_of[id.index].has_value();
-    if (config_.outputs == BorderType::kFloat || !can_be_codes) return as_float(id);
-    const std::uint32_t group = group_of(id);
+    if (border == BorderType::kFloat || !can_be_codes) return as_float(id);
+    const std::uint32_t group = wanted.value_or(group_of(id));
     const ValueId codes = as_codes(id, group);
-    if (config_.outputs == BorderType::kInt8) return codes;
+    if (border == BorderType::kInt8) return codes;
     return emit(Op::kRescale, NoAttrs{}, codes, graph_[id].name + ".border",
                 {DType::kU8, graph_.type(id).shape, unsigned_quant(plan_.groups[group].quant)}, id);
   }

@@ -126,11 +126,14 @@ class Corrector {
       if (!source) continue;
       for (const ValueId id : {*source, before_clamp(*source)}) wanted[id] = def(node.op).channels;
     }
+    StateValues states = TRY(initial_states(model_));
     for (const std::vector<Tensor>& sample : samples_) {
-      TRY(interpret(model_, sample, [&](ValueId id, const Tensor& tensor) {
+      states_.push_back(states);
+      const auto measure = [&](ValueId id, const Tensor& tensor) {
         const auto found = wanted.find(id);
         if (found != wanted.end()) model_means_[id].add(tensor, std::nullopt, found->second);
-      }));
+      };
+      TRY(interpret(model_, sample, measure, &states));
     }
     return {};
   }
@@ -140,10 +143,16 @@ class Corrector {
     for (std::size_t n = 0; n < graph().nodes().size(); ++n) {
       for (const ValueId input : graph().nodes()[n].inputs) last_reader_[input.index] = n;
     }
-    for (const std::vector<Tensor>& sample : samples_) {
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+      const std::vector<Tensor>& sample = samples_[s];
       symbols_.push_back(TRY(bind_symbols(graph(), sample)));
       auto& values = values_.emplace_back();
       for (std::size_t i = 0; i < sample.size(); ++i) values[graph().inputs()[i].index] = sample[i];
+      for (std::size_t i = 0; i < graph().states().size(); ++i) {
+        const ValueId state = graph().states()[i].value;
+        const auto& quant = graph().type(state).quant;
+        values[state.index] = quant ? codes_of(states_[s][i], graph().type(state)) : states_[s][i];
+      }
     }
     return {};
   }
@@ -213,6 +222,7 @@ class Corrector {
   std::map<ValueId, NodeId> clamps_;  // by the one value that they read, if nobody else does
   std::map<ValueId, ChannelMeans> model_means_;
   std::vector<std::size_t> last_reader_;
+  std::vector<StateValues> states_;  // by sample: what the model in float has there before it
   std::vector<SymbolValues> symbols_;
   std::vector<std::map<std::uint32_t, Tensor>> values_;  // by sample
 };

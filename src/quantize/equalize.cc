@@ -135,6 +135,7 @@ class Equalizer {
 
   void find_streams() {
     for (const ValueId input : graph_.inputs()) fix(input);
+    for (const GraphState& state : graph_.states()) fix(state.value);
     for (const Output& output : graph_.outputs()) {
       if (const auto* id = std::get_if<ValueId>(&output.value)) fix(*id);
     }

@@ -435,6 +435,7 @@ bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precisio
   const Value& value = graph[id];
   if (value.type.dtype != DType::kF32 || value.kind == ValueKind::kConstant) return false;
   if (value.kind == ValueKind::kInput) return config.inputs != BorderType::kFloat;
+  if (value.kind == ValueKind::kState) return false;  // as far as ties go: whoever reads it can have its own codes
   return precision[value.index] == Precision::kCodes;
 }
 
@@ -455,7 +456,8 @@ std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precisio
   if (config.outputs == BorderType::kFloat) return result;
   for (const Output& output : graph.outputs()) {
     const auto* id = std::get_if<ValueId>(&output.value);
-    if (id != nullptr && can_have(*id)) result[id->index] = true;
+    const bool is_result = output.kind == OutputKind::kResult;
+    if (id != nullptr && is_result && can_have(*id)) result[id->index] = true;
   }
   return result;
 }

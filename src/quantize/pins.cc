@@ -272,7 +272,9 @@ std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const
     if (!shares[n] || (!is_pin && !result[made.index])) continue;
     each_data_input(node, [&](ValueId id) { --left[id.index]; });
   }
-  for (const ValueId id : graph.inputs()) result[id.index] = readers[id.index] > 0 && left[id.index] == 0;
+  const auto is_rounded = [&](ValueId id) { return readers[id.index] > 0 && left[id.index] == 0; };
+  for (const ValueId id : graph.inputs()) result[id.index] = is_rounded(id);
+  for (const GraphState& state : graph.states()) result[state.value.index] = is_rounded(state.value);
   return result;
 }
 

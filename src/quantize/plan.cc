@@ -18,6 +18,7 @@
 #include "quantize/precision.h"
 #include "quantize/ratios.h"
 #include "quantize/reader_codes.h"
+#include "quantize/states.h"
 #include "quantize/widths.h"
 
 namespace isthmus {
@@ -243,6 +244,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     warn_of_joins(graph, plan, ranges, diagnostics);
     plan.moved_pins = moved_pins(plan, pins);
   }
+  choose_states(graph, config, plan);
   warn_of_pins(graph, plan, config, diagnostics);
   if (knows_archive && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
   return plan;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ struct QuantPlan {
   std::vector<Cut> cuts;                               // by tie
   std::map<Tie, ReaderCodes> constants;                // of constant data that no tie gives parameters to, by reader
   std::map<Tie, ReaderCodes> narrowed;  // of values that a reader cannot take in as many bits as they have
+  std::set<ValueId> states_in_codes;    // the others are kept in float
   bool has_ranges = false;              // false: nothing is known of the numbers of some group
   std::vector<std::uint32_t> unknown;   // those groups
   Pins moved_pins;                      // pins that had to give way, and what they should be

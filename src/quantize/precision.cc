@@ -43,13 +43,21 @@ class PrecisionNetwork {
     }
     const std::size_t outside = config_.outputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
     for (const Output& output : graph_.outputs()) {
-      if (const auto* id = std::get_if<ValueId>(&output.value)) readers[id->index].push_back(outside);
+      const auto* id = std::get_if<ValueId>(&output.value);
+      if (id != nullptr && output.kind == OutputKind::kResult) readers[id->index].push_back(outside);
+    }
+    // A state is kept as codes or in float, whichever converts less: by who makes its new value and by who reads it.
+    std::vector<std::size_t> kept;
+    for (const GraphState& state : graph_.states()) {
+      kept.push_back(network_.add_place());
+      if (const auto next = graph_.next_value(state)) readers[next->index].push_back(kept.back());
     }
     for (std::uint32_t i = 0; i < readers.size(); ++i) {
       const Value& value = graph_.values()[i];
       if (readers[i].empty() || value.kind == ValueKind::kConstant || value.type.dtype != DType::kF32) continue;
       std::size_t maker = config_.inputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
       if (value.kind == ValueKind::kResult) maker = place(value.index);
+      if (value.kind == ValueKind::kState) maker = kept[value.index];
       add_value(maker, readers[i], bytes_of(graph_, ValueId{i}));
     }
     return network_.source_side(preferred_);

@@ -64,7 +64,10 @@ class Proof {
     const auto wrong = [&](std::string_view demand) {
       const Node* producer = graph_.producer(id);
       if (producer != nullptr) return broken(*producer, demand, described(id));
-      const std::string_view kind = graph_[id].kind == ValueKind::kInput ? "input" : "const";
+      const ValueKind of_value = graph_[id].kind;
+      const std::string_view kind = of_value == ValueKind::kInput   ? "input"
+                                    : of_value == ValueKind::kState ? "state"
+                                                                    : "const";
       return bad_input(fmt::format("{} %{}: {}: {}", kind, graph_[id].name, demand, described(id)));
     };
     const CodeType* codes = code_type(type.dtype);

@@ -34,11 +34,14 @@ class Comparison {
 
   Expected<void> whole() const {
     if (source_.size() != graph_.values().size() || graph_.inputs().size() != model_.inputs().size() ||
-        graph_.outputs().size() != model_.outputs().size()) {
+        graph_.outputs().size() != model_.outputs().size() || graph_.states().size() != model_.states().size()) {
       return bad_input("the quantized graph is not one of this model");
     }
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
       TRY(border("input", graph_.inputs()[i], model_.inputs()[i], config_.inputs));
+    }
+    for (std::size_t i = 0; i < graph_.states().size(); ++i) {
+      TRY(kept("state", graph_.states()[i].value, model_.states()[i].value));
     }
     for (const Node& node : graph_.nodes()) TRY(checked(node));
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -46,8 +49,15 @@ class Comparison {
       const auto* of_model = std::get_if<ValueId>(&model_.outputs()[i].value);
       if ((id == nullptr) != (of_model == nullptr)) return bad_input("the quantized graph is not one of this model");
       if (id == nullptr) continue;
-      const bool is_result = graph_.outputs()[i].kind == OutputKind::kResult;
-      TRY(border("output", *id, *of_model, is_result ? config_.outputs : BorderType::kFloat));
+      const Output& output = graph_.outputs()[i];
+      const auto target = graph_.find(output.target);
+      if (output.kind == OutputKind::kResult) {
+        TRY(border("output", *id, *of_model, config_.outputs));
+      } else if (target && graph_.state(*target) != nullptr) {
+        TRY(kept("new state", *id, *of_model));
+      } else {
+        TRY(border("written input", *id, *of_model, config_.inputs));
+      }
       TRY(stands_for(*id, *of_model, [&] { return "output %" + graph_[*id].name; }));
     }
     return {};
@@ -68,6 +78,12 @@ class Comparison {
     return broken(fmt::format("{} %{}", side, graph_[id].name),
                   fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
                   described(graph_, id));
+  }
+
+  // A state is what it was, or codes; `verify` holds it against what is written to it.
+  Expected<void> kept(std::string_view side, ValueId id, ValueId of_model) const {
+    if (graph_.type(id).quant && model_.type(of_model).dtype == DType::kF32) return {};
+    return border(side, id, of_model, BorderType::kFloat);
   }
 
   static bool may_be_gone(const Node& node) { return std::ranges::find(kMayBeGone, node.op) != std::end(kMayBeGone); }

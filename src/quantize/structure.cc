@@ -67,6 +67,10 @@ std::vector<std::uint64_t> structure_of(const Graph& graph) {
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     made_from[graph.inputs()[i].index] = mixed(made_from[graph.inputs()[i].index], i + 1);
   }
+  for (std::size_t i = 0; i < graph.states().size(); ++i) {
+    std::uint64_t& of_state = made_from[graph.states()[i].value.index];
+    of_state = mixed(of_state, graph.inputs().size() + i + 1);
+  }
   for (const Node& node : graph.nodes()) {
     std::uint64_t hash = mixed(static_cast<std::uint64_t>(node.op), hash_of_attrs(node.attrs));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -80,7 +80,8 @@ class WidthChooser {
     }
     if (config_.outputs == BorderType::kFloat) return;
     for (const Output& output : graph_.outputs()) {
-      if (const auto* id = std::get_if<ValueId>(&output.value)) object(*id);
+      const auto* id = std::get_if<ValueId>(&output.value);
+      if (id != nullptr && output.kind == OutputKind::kResult) object(*id);
     }
   }
 
@@ -165,6 +166,9 @@ std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettin
   const PinnedFlow pinned = pinned_flow(graph);
   for (const ValueId input : graph.inputs()) {
     widths[input.index] = pinned.storage[input.index].value_or(config.storage);
+  }
+  for (const GraphState& state : graph.states()) {
+    widths[state.value.index] = pinned.storage[state.value.index].value_or(config.storage);
   }
   return widths;
 }

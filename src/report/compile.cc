@@ -77,6 +77,7 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
   summary.model = model;
   summary.target = backend.name;
   summary.delegates = outcome.places.segments.size();
+  summary.states = states_of(outcome.graph);
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
     const bool is_on_host = outcome.host_reason(NodeId{i}) != nullptr;
     if (is_on_host && is_conversion(outcome.graph, outcome.graph.nodes()[i])) {
@@ -152,6 +153,10 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     for (const CauseRow& cause : std::span(node.causes).subspan(1))
       out += fmt::format("    because {}\n", to_text(cause));
     if (!node.hint.empty()) out += fmt::format("    {}\n", node.hint);
+  }
+  if (!summary.states.empty()) {
+    out += fmt::format("  {} of state from one run to the next:\n", bytes_text(bytes_of(summary.states)));
+    for (const StateRow& row : summary.states) out += fmt::format("    {}\n", to_text(row));
   }
   if (summary.is_quantized) {
     out += fmt::format("  {} groups share a scale each, {} rescale{}, {} conversion{} at the border on the host\n",

@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "pipeline.h"
 #include "report/causes.h"
+#include "report/states.h"
 #include "report/tosa.h"
 
 namespace isthmus {
@@ -73,6 +74,7 @@ struct CompileSummary {
   std::size_t delegates = 0;
   std::size_t delegated_nodes = 0;
   std::vector<HostNode> host;
+  std::vector<StateRow> states;
   bool is_quantized = false;
   std::vector<Border> borders;
   std::vector<Unproven> unproven;

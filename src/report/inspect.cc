@@ -63,6 +63,7 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
       summary.outputs.push_back({"", arg_text(graph, std::get<ArgValue>(output.value)), {}});
     }
   }
+  summary.states = states_of(graph);
   Counter counter;
   std::map<std::string_view, pt2::InputKind> kinds;
   for (const pt2::InputSpec& input : program.inputs) kinds.emplace(input.target, input.kind);
@@ -70,8 +71,10 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
     const auto kind = kinds.find(constant.fqn);
     const bool is_parameter = kind != kinds.end() && kind->second == pt2::InputKind::kParameter;
     const bool is_buffer = kind != kinds.end() && kind->second == pt2::InputKind::kBuffer;
+    if (!constant.data) continue;  // it is a state
     counter.add(is_parameter ? summary.parameters : is_buffer ? summary.buffers : summary.constants, *constant.data);
   }
+  for (const GraphState& state : graph.states()) counter.add(summary.buffers, *state.initial.data);
   summary.nodes = program.nodes.size();
   std::map<std::string, std::size_t> counts;
   for (const pt2::Node& node : program.nodes) ++counts[short_target(node.target)];
@@ -98,6 +101,9 @@ std::string to_text(const ModelSummary& summary, TextStyle style) {
   };
   rows.add("inputs", tensors(summary.inputs));
   rows.add("outputs", tensors(summary.outputs));
+  std::vector<std::string> states;
+  for (const StateRow& row : summary.states) states.push_back(to_text(row));
+  if (!states.empty()) rows.add("state", states);
   const auto group = [&](std::string_view label, const ModelSummary::Group& counts) {
     if (counts.tensors == 0) return;
     rows.add(label, fmt::format("{} in {} tensors, {}", with_separators(counts.elements), counts.tensors,

@@ -9,6 +9,7 @@
 #include "formats/pt2.h"
 #include "load/load.h"
 #include "report/rows.h"
+#include "report/states.h"
 
 namespace isthmus {
 
@@ -31,6 +32,7 @@ struct ModelSummary {
   std::string schema;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;  // a leaf that is no tensor has its value as dtype and no shape
+  std::vector<StateRow> states;
   Group parameters;
   Group buffers;
   Group constants;

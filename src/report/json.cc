@@ -36,6 +36,14 @@ Json counts_json(const Counts& counts) {
   return result;
 }
 
+Json states_json(const std::vector<StateRow>& rows) {
+  Json list = Json::array();
+  for (const StateRow& row : rows) {
+    list.push_back({{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}, {"bytes", row.bytes}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const ModelSummary& summary) {
@@ -72,6 +80,7 @@ std::string to_json(const ModelSummary& summary) {
                {"schema_version", summary.schema},
                {"inputs", tensors(summary.inputs)},
                {"outputs", tensors(summary.outputs)},
+               {"state", states_json(summary.states)},
                {"parameters", summary.parameters.elements},
                {"parameter_tensors", summary.parameters.tensors},
                {"parameter_bytes", summary.parameters.bytes},
@@ -92,8 +101,11 @@ std::string to_json(const RunSummary& summary) {
   Json outputs = Json::array();
   for (const RunSummary::Written& output : summary.outputs) {
     outputs.push_back({{"name", output.name}, {"shape", output.shape}, {"dtype", output.dtype}, {"file", output.file}});
+    if (summary.calls > 1) outputs.back()["call"] = output.call;
   }
   return dump({{"outputs", std::move(outputs)},
+               {"calls", summary.calls},
+               {"state", states_json(summary.states)},
                {"delegate_calls", summary.delegate_calls},
                {"host_calls", summary.host_calls},
                {"border_calls", summary.border_calls}});
@@ -137,6 +149,7 @@ std::string to_json(const ProgramSummary& summary) {
                {"methods", summary.methods},
                {"inputs", tensors(summary.inputs)},
                {"outputs", tensors(summary.outputs)},
+               {"state", states_json(summary.states)},
                {"instructions", summary.instructions},
                {"memory_bytes", summary.memory_bytes()},
                {"memory", summary.memory},
@@ -262,6 +275,7 @@ std::string to_json(const CompileSummary& summary) {
             {"delegates", summary.delegates},
             {"delegated_nodes", summary.delegated_nodes},
             {"host", host},
+            {"state", states_json(summary.states)},
             {"borders", borders},
             {"unproven", unproven},
             {"warnings", diagnostics_json(summary.warnings)},

@@ -185,6 +185,7 @@ ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte
   for (const pte::Plan& each : program.plans) summary.methods.push_back(each.name);
   summary.inputs = tensors(plan, plan.inputs, "input");
   summary.outputs = tensors(plan, plan.outputs, "output");
+  summary.states = states_of(plan);
   for (std::size_t id = 1; id < plan.buffer_sizes.size(); ++id) {
     summary.memory.push_back(static_cast<std::uint64_t>(plan.buffer_sizes[id]));
   }
@@ -220,6 +221,9 @@ std::string to_text(const ProgramSummary& summary, TextStyle style) {
   };
   tensor_rows("inputs", summary.inputs);
   tensor_rows("outputs", summary.outputs);
+  std::vector<std::string> states;
+  for (const StateRow& row : summary.states) states.push_back(to_text(row));
+  if (!states.empty()) rows.add("state", states);
   rows.add("memory", fmt::format("{} in {}", human_bytes(summary.memory_bytes()),
                                  counted(summary.memory.size(), "planned buffer")));
   rows.add("constants", text_of(summary.constants));

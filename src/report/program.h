@@ -8,6 +8,7 @@
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "report/rows.h"
+#include "report/states.h"
 
 namespace isthmus {
 
@@ -47,6 +48,7 @@ struct ProgramSummary {
   std::vector<std::string> methods;  // all of the file
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
+  std::vector<StateRow> states;
   std::size_t instructions = 0;
   std::vector<std::uint64_t> memory;  // bytes of the plan's buffers, from memory 1 on
   std::vector<Delegate> delegates;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "report/states.h"
+
 namespace isthmus {
 
 struct RunSummary {
@@ -13,8 +15,11 @@ struct RunSummary {
     std::string dtype;
     std::vector<std::int64_t> shape;
     std::string file;
+    std::size_t call = 0;
   };
   std::vector<Written> outputs;
+  std::size_t calls = 1;
+  std::vector<StateRow> states;
   std::size_t delegate_calls = 0;
   std::size_t host_calls = 0;
   std::size_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model

@@ -28,6 +28,25 @@ std::vector<HostKernel> make_table() {
   return table;
 }
 
+bool is_state(const pte::Plan& plan, pte::ValueIndex value) {
+  const auto* tensor = std::get_if<pte::Tensor>(&plan.values[value]);
+  return tensor != nullptr && tensor->is_state();
+}
+
+// Whether a call copies the value to a state.
+bool is_written_back(const pte::Plan& plan, pte::ValueIndex value) {
+  for (const pte::Chain& chain : plan.chains) {
+    for (const pte::Instruction& instruction : chain.instructions) {
+      const auto* call = std::get_if<pte::KernelCall>(&instruction);
+      if (call == nullptr || call->args.size() < 2 || call->args[1] != value || !is_state(plan, call->args[0]))
+        continue;
+      const HostKernel* kernel = find_host_kernel(full_name(plan.operators[call->operator_index]));
+      if (kernel != nullptr && kernel->border == Border::kWritesBack) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 const HostKernel* find_host_kernel(std::string_view name) {
@@ -40,9 +59,20 @@ std::string full_name(const pte::Operator& op) { return op.overload.empty() ? op
 
 bool is_border_call(const pte::Plan& plan, const HostKernel& kernel, std::span<const pte::ValueIndex> args) {
   if (kernel.border == Border::kNone || args.size() != kernel.arity) return false;
-  const bool is_entry = kernel.border == Border::kQuantizes;
-  const std::vector<pte::ValueIndex>& outside = is_entry ? plan.inputs : plan.outputs;
-  return std::ranges::find(outside, is_entry ? args.front() : args.back()) != outside.end();
+  const auto is_in = [](const std::vector<pte::ValueIndex>& list, pte::ValueIndex value) {
+    return std::ranges::find(list, value) != list.end();
+  };
+  switch (kernel.border) {
+    case Border::kNone:
+      break;
+    case Border::kQuantizes:
+      return is_in(plan.inputs, args.front()) || is_state(plan, args.front());
+    case Border::kDequantizes:
+      return is_in(plan.outputs, args.back()) || is_state(plan, args.back()) || is_written_back(plan, args.back());
+    case Border::kWritesBack:
+      return is_in(plan.inputs, args.front()) || is_state(plan, args.front());
+  }
+  return false;
 }
 
 }  // namespace isthmus::run

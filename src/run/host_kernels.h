@@ -13,8 +13,8 @@
 
 namespace isthmus::run {
 
-// Kernels that stand at the model's border rather than compute: between numbers and codes.
-enum class Border : std::uint8_t { kNone, kQuantizes, kDequantizes };
+// Kernels that stand at the model's border rather than compute: between numbers and codes, and to the states.
+enum class Border : std::uint8_t { kNone, kQuantizes, kDequantizes, kWritesBack };
 
 struct HostKernel {
   std::string_view name;             // with its overload after a dot
@@ -29,7 +29,8 @@ const HostKernel* find_host_kernel(std::string_view name);
 // The name under which the kernel of an operator is found.
 std::string full_name(const pte::Operator& op);
 
-// Whether the call quantizes an input of the plan or dequantizes one of its outputs.
+// Whether the call quantizes an input or a state of the plan, dequantizes one of its outputs or what is written to a
+// state, or copies it there.
 bool is_border_call(const pte::Plan& plan, const HostKernel& kernel, std::span<const pte::ValueIndex> args);
 
 // The files of this table, by family of kernels.

@@ -51,7 +51,19 @@ Expected<void> dequantize(HostCall& call) {
   return call.store(rest + 4, Op::kDequantize, attrs, inputs);
 }
 
+// To the place of its first argument, broadcast.
+Expected<void> copy_in_place(HostCall& call) {
+  const Tensor to = TRY(call.tensor(0));
+  Tensor from = TRY(call.tensor(1));
+  if (TRY(call.truth(2))) return fail(ErrorKind::kUnsupported, "a copy that does not wait");
+  if (from.dtype() != to.dtype()) from = TRY(call.compute(Op::kCast, DTypeAttrs{to.dtype()}, from));
+  if (from.sizes() == to.sizes()) return call.set_tensor(0, from);
+  return call.set_tensor(0,
+                         TRY(call.compute(Op::kExpand, ShapeAttrs{Dims(to.sizes().begin(), to.sizes().end())}, from)));
+}
+
 constexpr HostKernel kTypeKernels[] = {
+    {"aten::copy_", copy_in_place, Border::kWritesBack},
     {"dim_order_ops::_to_dim_order_copy.out", convert},
     {"quantized_decomposed::quantize_per_tensor.out", quantize<Parameters::kNumbers>, Border::kQuantizes},
     {"quantized_decomposed::quantize_per_tensor.Tensor_out", quantize<Parameters::kTensors>, Border::kQuantizes},

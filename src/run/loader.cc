@@ -15,6 +15,12 @@
 namespace isthmus::run {
 namespace {
 
+void write_initial_value(const pte::Program& program, const pte::Tensor& tensor, std::byte* memory) {
+  const std::uint64_t bytes = *pte::byte_count(tensor);
+  if (bytes == 0) return;
+  std::memcpy(memory + tensor.allocation->offset, program.initial_values[tensor.data_index].bytes().data(), bytes);
+}
+
 class Loader {
  public:
   Loader(const Blob& file, const std::string& name, const LoadOptions& options)
@@ -131,9 +137,7 @@ class Loader {
     } else if (tensor.allocation) {
       if (tensor.allocation->offset % size_of(tensor.dtype) != 0) return bad_input("a tensor that is not aligned");
       live.data = arenas_[tensor.allocation->memory_id] + tensor.allocation->offset;
-      if (tensor.data_index != 0 && bytes != 0) {
-        std::memcpy(live.data, state_->program.initial_values[tensor.data_index].bytes().data(), bytes);
-      }
+      if (tensor.is_state()) write_initial_value(state_->program, tensor, arenas_[tensor.allocation->memory_id]);
     } else {
       live.data = TRY(take_memory(bytes));
     }
@@ -202,6 +206,27 @@ Method& Method::operator=(Method&&) noexcept = default;
 Method::~Method() = default;
 
 const std::vector<TensorInfo>& Method::inputs() const { return state_->inputs; }
+std::vector<StateInfo> Method::states() const {
+  std::vector<StateInfo> result;
+  for (const pte::Value& value : state_->plan->values) {
+    const auto* tensor = std::get_if<pte::Tensor>(&value);
+    if (tensor == nullptr || !tensor->is_state()) continue;
+    result.push_back({tensor->name, {tensor->dtype, {tensor->sizes.begin(), tensor->sizes.end()}, false}});
+  }
+  return result;
+}
+void Method::reset() {
+  const pte::Plan& plan = *state_->plan;
+  for (std::size_t id = 1; id < plan.buffer_sizes.size(); ++id) {
+    std::memset(state_->memory[id - 1].start, 0, static_cast<std::size_t>(plan.buffer_sizes[id]));
+  }
+  for (const pte::Value& value : plan.values) {
+    const auto* tensor = std::get_if<pte::Tensor>(&value);
+    if (tensor != nullptr && tensor->is_state()) {
+      write_initial_value(state_->program, *tensor, state_->memory[tensor->allocation->memory_id - 1].start);
+    }
+  }
+}
 std::size_t Method::output_count() const { return state_->plan->outputs.size(); }
 std::size_t Method::delegate_count() const { return state_->delegates.size(); }
 std::uint64_t Method::memory_bytes() const { return state_->memory_bytes; }

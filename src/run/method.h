@@ -32,6 +32,12 @@ struct TensorInfo {
   bool is_dynamic = false;
 };
 
+// Memory that keeps what a run leaves there, and began with a value of the file.
+struct StateInfo {
+  std::string name;  // in the user's module; may be empty
+  TensorInfo type;
+};
+
 struct Statistics {
   std::uint64_t delegate_calls = 0;
   std::uint64_t host_calls = 0;
@@ -59,12 +65,16 @@ class Method {
   // The inputs that are tensors; the others have the values with which the model was traced.
   const std::vector<TensorInfo>& inputs() const;
   std::size_t output_count() const;
+  std::vector<StateInfo> states() const;
   std::size_t delegate_count() const;
   std::uint64_t memory_bytes() const;  // of the plan
 
-  // Copies the inputs in and the outputs out. Numbers among the outputs become tensors without axes; what is neither
-  // tensor nor number is empty.
+  // Copies the inputs in and the outputs out; states stay for the next run. Numbers among the outputs become tensors
+  // without axes; what is neither tensor nor number is empty.
   Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs);
+
+  // The next run is again the first one: every state has its initial value.
+  void reset();
 
   // Since loading.
   const Statistics& statistics() const;

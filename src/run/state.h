@@ -29,7 +29,7 @@ struct Method::State {
   pte::Program program;  // keeps the file alive
   const pte::Plan* plan = nullptr;
   LoadOptions options;
-  std::vector<Memory> memory;
+  std::vector<Memory> memory;  // that of the plan first, by memory id
   std::uint64_t memory_bytes = 0;
   std::vector<Slot> slots;
   std::vector<Slot> fresh_slots;  // as they are before a run, where instructions change what they hold; else empty

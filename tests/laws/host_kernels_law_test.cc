@@ -35,9 +35,10 @@ class RandomCall {
     } else {
       call.args.push_back(outs.size() == 1 ? outs[0] : add(pte::TensorList{outs}));
     }
-    const std::size_t dot = signature.name.rfind('.');
+    const std::string_view name = signature.name;
+    const std::size_t dot = std::min(name.rfind('.'), name.size());
     plan_->operators.push_back(
-        {std::string(signature.name.substr(0, dot)), std::string(signature.name.substr(dot + 1))});
+        {std::string(name.substr(0, dot)), std::string(name.substr(std::min(dot + 1, name.size())))});
     plan_->chains.emplace_back().instructions.emplace_back(std::move(call));
     plan_memory(*plan_);
     return program;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/cpus.h"
+#include "formats/npy.h"
 #include "support/json_command_line.h"
 #include "support/models.h"
 
@@ -56,6 +57,39 @@ TEST_F(CliProgram, TheContentSaysWhatAFileIs) {
   EXPECT_THAT(isthmus("inspect " + (folder_ / "text.pte").string()).err, HasSubstr("not a program file"));
   std::ofstream(folder_ / "empty.pte");
   EXPECT_EQ(isthmus("inspect " + (folder_ / "empty.pte").string()).code, 1);
+}
+
+// A model with state is called several times, and its program answers the same.
+TEST_F(CliProgram, RunKeepsTheStateFromCallToCall) {
+  const std::string model = "tests/models/state/stream.pt2";
+  const std::string program = (folder_ / "stream.pte").string();
+  Npz npz = *Npz::open(*map_file("tests/models/state/stream_io.npz"));
+  const Tensor frames = Tensor::from(*npz.read(*npz.find("input_0")));
+  std::string inputs;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Tensor frame(DType::kF32, {1, 4, 6});
+    std::ranges::copy(frames.bytes().subspan(i * 96, 96), frame.mutable_bytes().begin());
+    const std::string path = (folder_ / ("frame_" + std::to_string(i) + ".npy")).string();
+    ASSERT_TRUE(write_file(path, *write_npy(frame.view())));
+    inputs += " --input " + path;
+  }
+  EXPECT_EQ(isthmus("compile " + model + " --target xnnpack --float -o " + program).code, 0);
+  const auto count_of = [&](const std::string& arguments, int call) {
+    const Finished done = isthmus("run " + arguments + outputs());
+    EXPECT_EQ(done.code, 0) << done.err;
+    const auto path = folder_ / "outputs" / ("call_" + std::to_string(call)) / "output_1.npy";
+    return test::read_tensor(path).data<std::int64_t>()[0];
+  };
+  for (const std::string& file : {model, program}) {
+    EXPECT_EQ(count_of(file + inputs, 2), 3) << file;
+    EXPECT_EQ(count_of(file + inputs + " --reset", 2), 1) << file;
+    const Finished json = isthmus("run " + file + inputs + outputs() + " --json");
+    EXPECT_THAT(json.out, HasSubstr("\"calls\":3"));
+    EXPECT_THAT(json.out, HasSubstr(R"({"name":"past","dtype":"f32","shape":[1,4,4],"bytes":64})"));
+    EXPECT_THAT(isthmus("inspect " + file).out, HasSubstr("past  f32[1,4,4]  64 B"));
+  }
+  EXPECT_THAT(isthmus("check " + model + " --target xnnpack").out, HasSubstr("of state from one run to the next"));
+  EXPECT_EQ(isthmus("bench " + program + " --seconds 0.01").code, 0);
 }
 
 TEST_F(CliProgram, RunNamesWhatIsWrong) {

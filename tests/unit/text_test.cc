@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "exec/tensor.h"
 #include "ir/verify.h"
 
 namespace isthmus::text_test {
@@ -15,6 +16,7 @@ constexpr std::string_view kSample = R"(graph
   symbol s0 in [1,64] ~3
   symbol u0 in [,]
   input %image : f32[s0,3,8,8]
+  state %counter : f32[2] = [0.0,1.0] "stem.counter"
   const %w : f32[8,3,3,3] #1f0c9a2e55d0b7a1 "stem.weight"
   const %b : f32[2] = [0.5,-1e-07]
   const %flag : bool[] = true
@@ -80,10 +82,15 @@ class RandomGraph {
       graph_.exprs().declare(std::move(symbol));
     }
     for (std::size_t i = 0; i <= pick(3); ++i) values_.push_back(graph_.add_input(name("in"), type()));
+    for (std::size_t i = 0; i < pick(3); ++i) values_.push_back(state());
     for (std::size_t i = 0; i < pick(4); ++i) values_.push_back(constant());
     for (std::size_t i = 0; i < pick(12); ++i) node();
-    for (std::size_t i = 0; i < pick(2); ++i) {
-      graph_.add_output({some_value(), OutputKind::kMutation, text()});
+    for (const GraphState& each : graph_.states()) {
+      graph_.add_output({each.value, OutputKind::kMutation, graph_[each.value].name});
+    }
+    if (pick(4) == 0) {
+      const ValueId input = graph_.inputs()[0];
+      graph_.add_output({input, OutputKind::kMutation, graph_[input].name});
     }
     for (std::size_t i = 0; i < pick(4); ++i) {
       Output output{some_value(), OutputKind::kResult, {}};
@@ -142,6 +149,11 @@ class RandomGraph {
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(element == DType::kBool ? pick(2) : pick(256));
     auto view = make_tensor_view(element, {count}, {1}, 0, Blob::owning(std::move(bytes)));
     return graph_.add_constant(name("c"), *view, text());
+  }
+  ValueId state() {
+    const Tensor data(DType::kF32, {static_cast<std::int64_t>(pick(12))});
+    const TensorType type{DType::kF32, {data.sizes().begin(), data.sizes().end()}};
+    return graph_.add_state(name("s"), type, {text(), data.view(), std::nullopt});
   }
   ArgValue leaf() {
     switch (pick(9)) {
@@ -204,6 +216,7 @@ void expect_same(const Graph& a, const Graph& b) {
   ASSERT_EQ(a.values().size(), b.values().size());
   ASSERT_EQ(a.nodes().size(), b.nodes().size());
   ASSERT_EQ(a.constants().size(), b.constants().size());
+  ASSERT_EQ(a.states().size(), b.states().size());
   ASSERT_EQ(a.outputs().size(), b.outputs().size());
   for (std::size_t i = 0; i < a.values().size(); ++i) {
     EXPECT_EQ(a.values()[i].name, b.values()[i].name);
