@@ -50,8 +50,12 @@ void TosaBuilder::begin(std::string stem, std::string location) {
 std::string TosaBuilder::next_name(std::string_view what) {
   if (!writes_constants()) return {};
   std::string name = stem_ + "." + std::string(what);
-  const std::uint32_t count = names_taken_[name]++;
-  return count == 0 ? name : fmt::format("{}.{}", name, count + 1);
+  std::uint32_t& count = names_taken_[name];
+  std::string numbered = count == 0 ? name : fmt::format("{}.{}", name, count + 1);
+  ++count;
+  // An input may have such a name.
+  while (input_names_.contains(numbered)) numbered = fmt::format("{}.{}", name, ++count);
+  return numbered;
 }
 
 tosa::ValueIndex TosaBuilder::add_value(tosa::Value value) {
@@ -60,6 +64,7 @@ tosa::ValueIndex TosaBuilder::add_value(tosa::Value value) {
 }
 
 Operand TosaBuilder::input(tosa::Type type, Ints shape, std::string name) {
+  input_names_.insert(name);
   const tosa::ValueIndex id = add_value({std::move(name), type, narrow(shape), {}});
   graph_.inputs.push_back(id);
   return {id, type, std::move(shape)};

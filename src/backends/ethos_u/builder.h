@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,6 +103,7 @@ class TosaBuilder {
   std::string location_;
   std::map<std::string, tosa::ValueIndex> shared_;    // constants by type, shape and contents
   std::map<std::string, std::uint32_t> names_taken_;  // how often
+  std::set<std::string> input_names_;
 };
 
 // Numbers packed as a file holds them.
