@@ -29,9 +29,7 @@ Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vect
       settings_(settings),
       storage_(storage),
       own_(graph.values().size()),
-      is_derived_(graph.values().size(), false),
-      is_last_(graph.values().size(), false) {
-  find_last();
+      is_derived_(graph.values().size(), false) {
   if (pins.empty()) return;
   for (const auto& [value, pin] : pins) {
     own_[value.index] = range_of(pin);
@@ -42,19 +40,6 @@ Ranges::Ranges(const Graph& graph, const Statistics* statistics, const std::vect
     is_derived_[i] = is_derived_[i] || (constant != nullptr && constant->data);
   }
   for (const Node& node : graph.nodes()) derive(node);
-}
-
-void Ranges::find_last() {
-  for (const Output& output : graph_.outputs()) {
-    if (const auto* id = std::get_if<ValueId>(&output.value)) is_last_[id->index] = true;
-  }
-  for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
-    const Node& node = graph_.nodes()[n];
-    if (node.outputs.empty() || !is_last_[node.outputs[0].index] || !passes_values_through(node.op)) continue;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (is_data_input(node.op, i)) is_last_[node.inputs[i].index] = true;
-    }
-  }
 }
 
 void Ranges::derive(const Node& node) {
@@ -86,11 +71,10 @@ RangeOptions Ranges::options_of(ValueId id, DType storage) const {
   if (value.kind == ValueKind::kResult) options = settings_[value.index].range;
   if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
   options.levels = levels_of(storage);
-  options.is_last = is_last_[id.index];
   return options;
 }
 
-Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
+const ValueStatistics* Ranges::find_statistics(ValueId id) {
   if (const Constant* constant = graph_.constant(id)) {
     const auto [found, is_new] = of_constants_.try_emplace(id);
     if (is_new && constant->data && constant->data->dtype == DType::kF32) {
@@ -103,11 +87,15 @@ Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
     }
     return &found->second;
   }
+  if (statistics_ == nullptr) return nullptr;
   const auto found = statistics_->values.find(graph_[id].name);
-  if (found == statistics_->values.end()) {
-    return bad_input(fmt::format("the statistics say nothing of %{}", graph_[id].name));
-  }
-  return &found->second;
+  return found == statistics_->values.end() ? nullptr : &found->second;
+}
+
+Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
+  const ValueStatistics* found = find_statistics(id);
+  if (found == nullptr) return bad_input(fmt::format("the statistics say nothing of %{}", graph_[id].name));
+  return found;
 }
 
 Range Ranges::limited(ValueId id, Range range) const {
@@ -157,9 +145,7 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
     const RangeOptions options = options_of(id, storage_[id.index]);
     return std::tuple(graph_[id].kind != ValueKind::kResult, options.estimator, options.percentile, options.levels);
   });
-  RangeOptions options = options_of(first, storage_[first.index]);
-  options.is_last = std::ranges::any_of(values, [&](ValueId id) { return is_last_[id.index]; });
-  const Range found = shared_range_of(parts, options);
+  const Range found = shared_range_of(parts, options_of(first, storage_[first.index]));
   return Range{std::max(found.min, hull.min), std::min(found.max, hull.max)};
 }
 

@@ -31,6 +31,8 @@ class Ranges {
   // One range for several values, each of which counts as much as any other. What only moves the numbers of another
   // value of the list should not be in it.
   Expected<Range> shared(std::span<const ValueId> values);
+  // Null where calibration says nothing of the value.
+  const ValueStatistics* find_statistics(ValueId id);
 
  private:
   // Of a constant: of its data.
@@ -40,8 +42,6 @@ class Ranges {
   RangeOptions options_of(ValueId id, DType storage) const;
   // What follows from pins alone.
   void derive(const Node& node);
-  // Values that leave the model, as they are or moved, joined or clamped.
-  void find_last();
 
   const Graph& graph_;
   const Statistics* statistics_;
@@ -50,7 +50,6 @@ class Ranges {
   std::map<ValueId, ValueStatistics> of_constants_;
   std::vector<std::optional<Range>> own_;
   std::vector<bool> is_derived_;  // by value: known without statistics
-  std::vector<bool> is_last_;     // by value
 };
 
 }  // namespace isthmus

@@ -292,7 +292,7 @@ Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
     case Estimator::kEntropy: {
       const bool is_entropy = options.estimator == Estimator::kEntropy;
       if (!is_entropy && options.levels > kFewLevels) {
-        return options.is_last || statistics.samples < kEnoughSamples ? with_room(statistics, seen) : seen;
+        return with_room(statistics, seen);
       }
       std::vector<Mass> masses = masses_of(statistics.histogram);
       if (masses.empty()) return seen;

@@ -31,7 +31,6 @@ struct RangeOptions {
   Estimator estimator = Estimator::kMse;
   double percentile = 0.9999;  // of the numbers lie inside; half of the others on each side
   int levels = 256;            // of the quantization, for those that simulate it
-  bool is_last = false;        // an output of the model: nothing computes with it
 };
 
 // How far the numbers of a sample that was not seen may lie outside of all that were. Extremes of samples have tails
@@ -43,9 +42,9 @@ struct Excess {
 };
 Excess excess_of(const ValueStatistics& statistics);
 
-// Always contains 0; [0, 0] where only zeros were seen. Only kMse reaches beyond what was seen, where samples were few:
-// a little where a fresh sample would lose more by clipping than all lose by rounding, and by one bit and more where
-// there are so many levels that rounding costs nothing. There, what leaves the model always has that room.
+// Always contains 0; [0, 0] where only zeros were seen. Only kMse reaches beyond what was seen: a little where samples
+// were few and a fresh one would lose more by clipping than all lose by rounding, and by one bit and more where there
+// are so many levels that rounding costs nothing.
 // Ends have few significant bits, fewer than float kernels of two CPUs agree in.
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options = {});
 // One range for several values, each of which weighs as much as any other however many numbers it has.

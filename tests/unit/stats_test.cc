@@ -264,14 +264,11 @@ TEST(Estimators, LeastSquaresLeaveRoomForAFreshSample) {
     const ValueStatistics many = drawn_samples(samples, 100'000);
     EXPECT_LE(range_of(many, narrow).max, static_cast<double>(many.moments.max) * (1 + kGrid));
   }
-  // Enough samples speak for themselves; what leaves the model has room whatever they say.
+  // Enough samples speak for themselves, but where room costs nothing there is some.
   const ValueStatistics enough = drawn_samples(32, 10);
   const auto seen = static_cast<double>(enough.moments.max);
   EXPECT_LE(range_of(enough, narrow).max, seen * (1 + kGrid));
-  EXPECT_LE(range_of(enough, wide).max, seen * (1 + kGrid));
-  RangeOptions last = wide;
-  last.is_last = true;
-  EXPECT_GE(range_of(enough, last).max, 2 * seen);
+  EXPECT_GE(range_of(enough, wide).max, 2 * seen);
   // Samples that are all alike, or one alone, say nothing of others: 8 bits stay with what was seen.
   const ValueStatistics alike = statistics_of(std::vector<float>(80, 1.5F), 10);
   EXPECT_LE(range_of(alike, narrow).max, 1.5);
