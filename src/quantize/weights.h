@@ -18,7 +18,8 @@ constexpr double kMaxInputDifference = 255;
 
 struct LayerOptions {
   bool per_channel = true;
-  bool least_squares = true;  // scales that lose the least, else those that clip nothing
+  // Scales that lose the least, and errors that balance in each window of an image, else scales that clip nothing.
+  bool least_squares = true;
   // The mean of each channel of the input, where the bias is to make up for what rounding the weights does to it.
   std::optional<std::vector<double>> input_means;
   // Channels without a bias get none: they take zeros to zeros, and what reads them may divide by their norm.

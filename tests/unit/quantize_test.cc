@@ -12,6 +12,7 @@
 #include "quantize/plan.h"
 #include "quantize/prove.h"
 #include "quantize/weights.h"
+#include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 
@@ -117,6 +118,40 @@ TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
     return sum;
   };
   EXPECT_LT(error(true), error(false));
+}
+
+// Neighbours in images are alike: what the result loses is mostly the sum of the errors of a window.
+TEST(Weights, ErrorsOfAWindowBalance) {
+  test::Chance chance(5);
+  const Tensor weights = chance.reals({8, 4, 3, 3}, -1, 1);
+  const Node node{Op::kConv2d, NoAttrs{}, {}, {}, {}, false};
+  const auto squares = [&](bool least_squares, std::int64_t rows, bool sums_windows) {
+    TensorView view = weights.view();
+    view.sizes = {8, 4, rows, 9 / rows};
+    view.strides = row_major_strides(view.sizes);
+    const QuantizedLayer layer = quantize_layer(node, view, nullptr, 0, 1, {true, least_squares, std::nullopt});
+    const Tensor codes = Tensor::from(layer.weights);
+    double result = 0;
+    for (std::size_t at = 0; at < 288; at += 9) {
+      double sum = 0;
+      for (std::size_t i = at; i < at + 9; ++i) {
+        const auto scale = static_cast<double>(layer.weight_quant.scales[at / 36]);
+        const double error = codes.data<std::int8_t>()[i] - static_cast<double>(weights.data<float>()[i]) / scale;
+        EXPECT_LT(std::abs(error), 1);
+        if (sums_windows) {
+          sum += error;
+        } else {
+          result += error * error;
+        }
+      }
+      result += sum * sum;
+    }
+    return result;
+  };
+  EXPECT_LT(squares(true, 3, true), 0.4 * squares(false, 3, true));
+  EXPECT_LT(squares(true, 3, false), 1.3 * squares(false, 3, false));
+  // A signal's neighbours may be opposites.
+  EXPECT_GT(squares(true, 1, true), 0.6 * squares(false, 1, true));
 }
 
 TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
