@@ -174,22 +174,24 @@ Expected<Values> read_heaviside(Call& call) {
   return one(call.emit(Op::kWhere, NoAttrs{}, {is_zero, TRY(call.operand("values", dtype)), step}));
 }
 
-OpDef arithmetic(Op op, Infer infer, std::vector<Spelling> spellings) {
+OpDef arithmetic(Op op, Infer infer, std::vector<Spelling> spellings, NoiseFlow noise = NoiseFlow::kOfVariance) {
   return {.op = op,
           .flow = QFlow::kComputes,
           .roles = {Role::kData, Role::kData},
           .required = 2,
           .infer = infer,
-          .spellings = std::move(spellings)};
+          .spellings = std::move(spellings),
+          .noise = noise};
 }
 
 }  // namespace
 
 Family binary_family() {
   static const OpDef kOps[] = {
-      arithmetic(Op::kAdd, infer_binary<Numbers::kAll>, {}),
-      arithmetic(Op::kSub, infer_binary<Numbers::kNoBool>, {}),
-      arithmetic(Op::kMul, infer_binary<Numbers::kAll>, {{"aten.mul", read_mul}, {"aten.multiply", read_mul}}),
+      arithmetic(Op::kAdd, infer_binary<Numbers::kAll>, {}, NoiseFlow::kAdds),
+      arithmetic(Op::kSub, infer_binary<Numbers::kNoBool>, {}, NoiseFlow::kAdds),
+      arithmetic(Op::kMul, infer_binary<Numbers::kAll>, {{"aten.mul", read_mul}, {"aten.multiply", read_mul}},
+                 NoiseFlow::kMultiplies),
       arithmetic(Op::kDiv, infer_binary<Numbers::kFloats>, {{"aten.true_divide", read_true_div}}),
       arithmetic(Op::kFloorDiv, infer_binary<Numbers::kNoBool>, {{"aten.floor_divide", read_binary<Op::kFloorDiv>}}),
       arithmetic(Op::kTruncDiv, infer_binary<Numbers::kNoBool>, {}),

@@ -74,6 +74,17 @@ enum class ChannelAxis : std::uint8_t {
   kOfJoining  // the axis along which it joins, of the inputs alone
 };
 
+// What becomes of noise in a data input: its power in the result over that in the input.
+enum class NoiseFlow : std::uint8_t {
+  kOfVariance,    // as of the numbers themselves: variance over variance
+  kAdds,          // all of it
+  kMultiplies,    // the power of the other input
+  kSumsProducts,  // that, as often as the result sums products
+  kSums,          // as often as the result sums numbers
+  kAverages,      // one part of it
+  kShares,        // the power of the result: rows that sum to 1
+};
+
 struct FixedRange {
   double min;
   double max;
@@ -89,6 +100,7 @@ struct OpDef {
   std::vector<Spelling> spellings = {};  // names that mean just this op
   std::optional<FixedRange> range = {};  // kFixedRange only
   ChannelAxis channels = ChannelAxis::kNone;
+  NoiseFlow noise = NoiseFlow::kOfVariance;
 };
 
 // One family of ops, and the names that mean several ops of the table.

@@ -214,7 +214,8 @@ Family product_family() {
                      {"aten.mv", read_mv},
                      {"aten.dot", read_dot},
                      {"aten.vdot", read_vdot}},
-       .channels = ChannelAxis::kLast},
+       .channels = ChannelAxis::kLast,
+       .noise = NoiseFlow::kSumsProducts},
   };
   static const Spelling kCompounds[] = {
       {"aten.inner", read_inner},

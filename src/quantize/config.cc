@@ -132,6 +132,12 @@ Expected<void> read_front(const toml::node& node, QuantConfig& config) {
   config.front = value;
   return {};
 }
+Expected<void> read_widen(const toml::node& node, QuantConfig& config) {
+  const double value = number(node);
+  if (!(value >= 0 && value <= 1)) return bad_input("expected a share from 0 to 1");
+  config.widen = value;
+  return {};
+}
 Expected<void> read_promote(const toml::node& node, QuantConfig& config) {
   const auto* value = node.as_integer();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -185,6 +191,7 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"equalize", read_truth<&QuantConfig::equalize, QuantConfig>},
     {"front", read_front},
     {"wide", read_truth<&QuantConfig::wide, QuantConfig>},
+    {"widen", read_widen},
     {"promote", read_promote},
 };
 constexpr Key<QuantRule> kRuleKeys[] = {

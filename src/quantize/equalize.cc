@@ -264,12 +264,22 @@ class Equalizer {
     const auto channels = value.channels.find(axis);
     float min = 0;
     float max = 0;
+    double squares_before = 0;
+    double squares_after = 0;
+    const auto square_of = [&](std::size_t c) {
+      const auto most = static_cast<double>(std::max(-channels->second.min[c], channels->second.max[c]));
+      return most * most;
+    };
     if (channels != value.channels.end() && channels->second.min.size() == factors->size()) {
+      value.moments.sum = 0;
       for (std::size_t c = 0; c < factors->size(); ++c) {
         const auto factor = static_cast<float>((*factors)[c]);
+        squares_before += square_of(c);
         channels->second.min[c] *= factor;
         channels->second.max[c] *= factor;
         channels->second.sum[c] *= (*factors)[c];
+        value.moments.sum += channels->second.sum[c];
+        squares_after += square_of(c);
         min = std::min(min, channels->second.min[c]);
         max = std::max(max, channels->second.max[c]);
       }
@@ -281,6 +291,8 @@ class Equalizer {
     }
     value.moments.min = min;
     value.moments.max = max;
+    // Channels have much the same share of their extremes.
+    if (squares_before > 0) value.moments.sum_of_squares *= squares_after / squares_before;
     // How numbers are spread between the ends is no longer known.
     value.histogram = {};
     value.samples = 0;

@@ -22,6 +22,8 @@ constexpr Technique kTechniques[] = {
      [](const QuantConfig& config) { return config.front > 0; }, [](QuantConfig& config) { config.front = 0; }, 0.3},
     {"16 bits for what only sums read", "wide", "wide = false", [](const QuantConfig& config) { return config.wide; },
      [](QuantConfig& config) { config.wide = false; }},
+    {"16 bits where the outputs gain most", "widen", "widen = 0",
+     [](const QuantConfig& config) { return config.widen > 0; }, [](QuantConfig& config) { config.widen = 0; }},
     {"promotion of the worst nodes", "promote", "promote = 0",
      [](const QuantConfig& config) { return config.promote > 0; }, [](QuantConfig& config) { config.promote = 0; }},
 };

@@ -12,6 +12,7 @@
 #include "quantize/front.h"
 #include "quantize/groups.h"
 #include "quantize/pins.h"
+#include "quantize/widen.h"
 
 namespace isthmus {
 namespace {
@@ -33,13 +34,18 @@ class WidthChooser {
         sets_(graph.values().size()),
         is_narrow_(graph.values().size(), false),
         is_wanted_(graph.values().size(), false),
+        reads_wide_(graph.nodes().size(), false),
         readers_for_(graph.values().size()) {}
 
-  Expected<void> run() {
+  // `wanted` where more is to be wide than costs next to nothing.
+  Expected<void> run(const Widened* wanted = nullptr) {
     join_sharing();
     object_at_border();
     each_node([&](NodeId id) { object_to_result(id); });
+    can_be_wide_ = is_narrow_;
+    can_be_wide_.flip();
     TRY(want_joins());
+    if (wanted != nullptr) want(*wanted);
     each_node([&](NodeId id) { object_to_reads(id); });
     while (!objections_.empty()) {
       const std::uint32_t set = objections_.back();
@@ -51,6 +57,21 @@ class WidthChooser {
     return {};
   }
   bool is_wide(std::uint32_t value) { return !is_narrow_[sets_.find(value)]; }
+  WidthChoices choices() {
+    WidthChoices result;
+    for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
+      result.set_of.push_back(sets_.find(v));
+      result.is_wide.push_back(is_wide(v));
+      result.can_be_wide.push_back(can_be_wide_[sets_.find(v)]);
+    }
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      const bool in_codes = precision_[n] == Precision::kCodes;
+      result.reads_wide.push_back(in_codes && reads_of(NodeId{n}) != WideReads::kNever &&
+                                  has_wide_form(graph_.nodes()[n]));
+      result.can_read_wide.push_back(in_codes && has_wide_form(graph_.nodes()[n]));
+    }
+    return result;
+  }
   std::set<Tie> take_narrow_reads() { return std::move(narrow_reads_); }
 
  private:
@@ -123,11 +144,25 @@ class WidthChooser {
     return {};
   }
 
+  void want(const Widened& wanted) {
+    for (std::uint32_t v = 0; v < wanted.values.size(); ++v) {
+      if (wanted.values[v] && !is_narrow_[sets_.find(v)]) is_wanted_[sets_.find(v)] = true;
+    }
+    reads_wide_ = wanted.nodes;
+  }
+
+  bool has_wide_form(const Node& node) const { return !refuses(node, kWide, kWide) && !refuses(node, kWide, kNarrow); }
+  WideReads reads_of(NodeId id) const {
+    const WideReads reads = rules_.wide_reads(graph_[id]);
+    const bool is_asked = is_front_[id.index] || (reads_wide_[id.index] && reads == WideReads::kNever);
+    return is_asked ? WideReads::kAlways : reads;
+  }
+
   void object_to_reads(NodeId id) {
     const Node& node = graph_[id];
     if (must_share(rules_, node.op)) return;
-    const WideReads reads = is_front_[id.index] ? WideReads::kAlways : rules_.wide_reads(node);
-    const bool can_read = reads != WideReads::kNever && !refuses(node, kWide, kWide) && !refuses(node, kWide, kNarrow);
+    const WideReads reads = reads_of(id);
+    const bool can_read = reads != WideReads::kNever && has_wide_form(node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data(node, i)) continue;
       if (!can_read && is_wanted_[sets_.find(node.inputs[i].index)]) {
@@ -147,9 +182,11 @@ class WidthChooser {
   const QuantConfig& config_;
   Ranges& ranges_;
   std::vector<bool> is_front_;
-  UnionFind sets_;               // of values that share parameters
-  std::vector<bool> is_narrow_;  // by root
-  std::vector<bool> is_wanted_;  // by root: stays wide even for readers of 8 bits
+  UnionFind sets_;                 // of values that share parameters
+  std::vector<bool> is_narrow_;    // by root
+  std::vector<bool> is_wanted_;    // by root: stays wide even for readers of 8 bits
+  std::vector<bool> can_be_wide_;  // by root: nothing forbids it, at a price
+  std::vector<bool> reads_wide_;   // by node: although it takes longer
   std::set<Tie> narrow_reads_;
   std::vector<std::vector<std::uint32_t>> readers_for_;  // by root: what is wide only if that is
   std::vector<std::uint32_t> objections_;                // roots whose readers are still to be told
@@ -178,13 +215,22 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& back
                                      const QuantConfig& config, Ranges& ranges) {
   ChosenWidths widths{asked_widths(graph, settings, config), {}};
   if (!config.wide || config.storage != kNarrow || backend.integers.wide_reads == nullptr) return widths;
-  WidthChooser chooser(graph, backend.integers, precision, settings, config, ranges);
-  TRY(chooser.run());
-  for (std::uint32_t i = 0; i < widths.of_value.size(); ++i) {
-    if (chooser.is_wide(i)) widths.of_value[i] = kWide;
-  }
-  widths.narrow_reads = chooser.take_narrow_reads();
-  return widths;
+  const auto run_chooser = [&](const Widened* wanted) -> Expected<WidthChooser> {
+    WidthChooser chooser(graph, backend.integers, precision, settings, config, ranges);
+    TRY(chooser.run(wanted));
+    return chooser;
+  };
+  const auto finish = [&](WidthChooser chooser) {
+    for (std::uint32_t i = 0; i < widths.of_value.size(); ++i) {
+      if (chooser.is_wide(i)) widths.of_value[i] = kWide;
+    }
+    widths.narrow_reads = chooser.take_narrow_reads();
+    return widths;
+  };
+  WidthChooser chooser = TRY(run_chooser(nullptr));
+  if (config.widen == 0 || !ranges.is_known()) return finish(std::move(chooser));
+  const Widened wanted = TRY(widen(graph, precision, chooser.choices(), config.widen, ranges));
+  return finish(TRY(run_chooser(&wanted)));
 }
 
 }  // namespace isthmus

@@ -52,7 +52,7 @@ TEST_P(NpuModels, LoseLessThanOthersInNoMoreBytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NpuModels,
-                         testing::Values(Peer{"emg_cascade", {53.6, 34.1}, 67552, 2},
+                         testing::Values(Peer{"emg_cascade", {53.6, 34.1}, 67552},
                                          Peer{"convnext_ensemble", {32.5}, 304992},
                                          Peer{"deit_micro", {15.1}, 363992, 10}, Peer{"fmnist_cnn", {31.5}, 46936},
                                          Peer{"fmnist_vit", {30.6}, 510432}, Peer{"fmnist_convnext", {29.7}, 237016},

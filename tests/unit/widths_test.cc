@@ -149,7 +149,8 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
         test::graph_of(is_first ? fmt::format(kText, "%token, %p", 0, 1) : fmt::format(kText, "%p, %token", 6, 7));
     const Statistics statistics = test::observed(graph, {inputs});
     for (const std::string_view target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
-      const QuantConfig config = without_front();
+      QuantConfig config = without_front();
+      config.widen = 0;
       EXPECT_THAT(wide_values(graph, target, config, &statistics), UnorderedElementsAre("p", "j", "t", "u", "a"));
       const BackendDesc& backend = *find_backend(target);
       Diagnostics diagnostics;
@@ -177,6 +178,35 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
       EXPECT_GT(signal, 1000 * noise) << target;
     }
   }
+}
+
+// A mask far below the scores makes them coarse; in 16 bits they cost little. Where nothing may be paid they have 8.
+TEST(Widths, WhatCostsTheOutputMostIsWide) {
+  test::Chance chance(3);
+  const auto numbers = [&](double first, double others) {
+    std::string text;
+    for (int i = 0; i < 256; ++i) {
+      const double most = i % 5 == 0 ? first : others;
+      text += fmt::format("{}{:.4f}", i == 0 ? "" : ",", most < 0 ? most : chance.real(-most, most));
+    }
+    return text;
+  };
+  const Graph graph = test::graph_of(fmt::format(R"(graph
+  const %w : f32[16,16] = [{}]
+  const %mask : f32[1,16,16] = [{}]
+  input %x : f32[1,16,16]
+  %q = linear(%x, %w) : f32[1,16,16]
+  %s = add(%q, %mask) : f32[1,16,16]
+  %p = softmax(%s) axis=2 : f32[1,16,16]
+  return %p
+)",
+                                                 numbers(0.2, 0.2), numbers(-24, 0)));
+  const Statistics statistics = test::observed(graph, {{chance.reals({1, 16, 16}, -1, 1)}});
+  QuantConfig config = without_front();
+  config.widen = 0;
+  EXPECT_THAT(wide_values(graph, "ethos-u85-256", config, &statistics), UnorderedElementsAre("p"));
+  config.widen = 0.4;
+  EXPECT_THAT(wide_values(graph, "ethos-u85-256", config, &statistics), UnorderedElementsAre("p", "q", "s"));
 }
 
 // A product of codes of two widths, and one of 16 bits where the device has none, read 8 bits of all.
