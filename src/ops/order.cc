@@ -79,6 +79,28 @@ Expected<Values> read_running(Call& call, Op op) {
 Expected<Values> read_cumsum(Call& call) { return read_running(call, Op::kCumsum); }
 Expected<Values> read_cumprod(Call& call) { return read_running(call, Op::kCumprod); }
 
+// What lies in front of the axis and behind it is joined to it first.
+Expected<Values> read_diff(Call& call) {
+  ValueId value = TRY(call.tensor("self"));
+  if (call.rank(value) == 0) return bad_input(call.target() + ": differences need an axis");
+  const std::int64_t axis = TRY(call.axis("dim", call.rank(value), -1));
+  Values parts{value};
+  if (const auto before = call.tensor_if("prepend")) parts.insert(parts.begin(), *before);
+  if (const auto after = call.tensor_if("append")) parts.push_back(*after);
+  if (parts.size() > 1) value = TRY(call.cat(std::move(parts), axis));
+  const Op difference = call.type(value).dtype == DType::kBool ? Op::kLogicalXor : Op::kSub;
+  const std::int64_t order = TRY(call.integer("n", 1));
+  if (order < 0) return bad_input(fmt::format("{}: differences of order {}", call.target(), order));
+  for (std::int64_t i = 0; i < order; ++i) {
+    const Dim size = call.size(value, axis);
+    if (size == Dim(0)) break;
+    const Dim last = call.exprs().subtract(size, 1);
+    const ValueId next = TRY(call.slice(value, axis, 1, size));
+    value = TRY(call.binary(difference, next, TRY(call.slice(value, axis, 0, last))));
+  }
+  return Values{value};
+}
+
 Expected<Values> sorted(Call& call, ValueId self, SortAttrs attrs) {
   return Values{TRY(along_axis(call, Op::kSort, self, attrs)), TRY(along_axis(call, Op::kArgsort, self, attrs))};
 }
@@ -275,7 +297,7 @@ Family order_family() {
   static const Spelling kCompounds[] = {
       {"aten._safe_softmax", read_safe_softmax}, {"aten.sort", read_sort},     {"aten.topk", read_topk},
       {"aten.kthvalue", read_kthvalue},          {"aten.median", read_median}, {"aten.nanmedian", read_nanmedian},
-      {"aten.quantile.scalar", read_quantile},
+      {"aten.quantile.scalar", read_quantile},   {"aten.diff", read_diff},
   };
   return {"order", kOps, kCompounds};
 }
