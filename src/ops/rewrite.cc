@@ -20,6 +20,7 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite,
   const std::vector<std::size_t> readers = reader_counts(graph);
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
+  EqualNodes equal_nodes(rewriter.graph());
   bool has_changed = false;
   for (const Node& node : graph.nodes()) {
     if (node.op == Op::kForeign) {
@@ -31,7 +32,7 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite,
     const std::size_t first_new_value = rewriter.graph().values().size();
     const std::size_t first_new_node = rewriter.graph().nodes().size();
     const std::vector<ValueId> inputs = rewriter.map(node.inputs);
-    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers}));
+    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers, equal_nodes}));
     if (!replacement) {
       rewriter.copy(node);
       continue;

@@ -12,6 +12,7 @@
 #include "base/expected.h"
 #include "ir/rewriter.h"
 #include "ops/emitter.h"
+#include "ops/equal_nodes.h"
 
 namespace isthmus {
 
@@ -22,6 +23,7 @@ struct Site {
   Emitter& emitter;                 // into the new graph; names and origin are the node's
   const Rewriter& rewriter;
   const std::vector<std::size_t>& readers;  // of the old graph's values
+  EqualNodes& equal_nodes;                  // of the new graph
 
   Graph& graph() const { return emitter.graph(); }
   const TensorType& result() const { return rewriter.source().type(node.outputs[0]); }

@@ -2,10 +2,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/known.h"
 #include "simplify/rewrites.h"
 
 namespace isthmus {
 namespace {
+
+// Every place of the axis, in order.
+bool selects_all(const Site& site) {
+  const auto places = known_integers(site.graph(), site.inputs[1]);
+  if (!places || site.graph().type(site.inputs[0]).shape != site.result().shape) return false;
+  for (std::size_t i = 0; i < places->size(); ++i) {
+    if ((*places)[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
 
 bool does_nothing(const Site& site) {
   const TensorType& input = site.graph().type(site.inputs[0]);
@@ -27,6 +38,8 @@ bool does_nothing(const Site& site) {
       return all_zero(site.attrs<PadAttrs>().before) && all_zero(site.attrs<PadAttrs>().after);
     case Op::kCat:
       return site.inputs.size() == 1;
+    case Op::kIndexSelect:
+      return selects_all(site);
     case Op::kCast:
       return site.attrs<DTypeAttrs>().dtype == input.dtype;
     case Op::kClamp:

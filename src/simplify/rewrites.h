@@ -6,7 +6,9 @@
 namespace isthmus {
 
 Replacement drop_identity(const Site& site);
+Replacement drop_neutral(const Site& site);
 Replacement fold_constants(const Site& site);
+Replacement merge_equal(const Site& site);
 Replacement merge_movement(const Site& site);
 Replacement merge_clamps(const Site& site);
 Replacement fold_into_layer(const Site& site);

@@ -7,7 +7,9 @@ std::span<const Rewrite> simplifications() {
   static constexpr Rewrite kRewrites[] = {
       {"drop-identity", "x -> x: permute by identity, full slice, expand to its own shape, cast to its own type",
        drop_identity},
+      {"drop-neutral", "x + 0, x * 1, x and true -> x", drop_neutral},
       {"fold-constants", "f(constants) -> constant", fold_constants},
+      {"merge-equal", "f(x), f(x) -> f(x), once", merge_equal},
       {"merge-movement", "permute(permute(x)) -> permute(x); reshape(reshape(x)) -> reshape(x); ...", merge_movement},
       {"merge-clamps", "clamp(clamp(x)) -> clamp(x)", merge_clamps},
       {"fold-into-layer", "conv(x) * a, linear(x) + b, with numbers for channels -> other weights", fold_into_layer},
