@@ -1,11 +1,14 @@
 // Resolves spellings, then runs the table of rewrites to a fixpoint.
 #include "canonicalize/canonicalize.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "canonicalize/archive_weights.h"
 #include "canonicalize/resolve.h"
 #include "canonicalize/rewrites.h"
+#include "ir/literals.h"
 #include "ir/verify.h"
 #include "simplify/rewrites.h"
 
@@ -13,6 +16,7 @@ namespace isthmus {
 namespace {
 
 constexpr Rewrite kRewrites[] = {
+    {"take-branch", "cond with a constant predicate -> its branch", take_branch},
     {"matmul-to-linear", "matmul(x, constant) -> linear(x, constant transposed)", matmul_to_linear},
     {"fold-bias", "linear(x) + constant -> linear(x) with a bias", fold_bias},
     {"fold-batch-norm", "batch_norm(conv(x)) -> conv(x) with new weights", fold_batch_norm},
@@ -31,6 +35,19 @@ Graph without_unchanged(Graph graph) {
   return graph;
 }
 
+// What the numbers choose when the model runs.
+Expected<void> refuse_branches(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op != Op::kBranch) continue;
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("its predicate %{} is only known when the model runs: control flow cannot be compiled. "
+                            "Compute both branches and choose with torch.where, or export each branch as a model of "
+                            "its own\n  in higher_order.cond{}",
+                            graph[node.inputs[0]].name, origin_suffix(node.origin)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<Graph> canonicalize(const Graph& graph, Diagnostics& diagnostics, const CanonicalizeOptions& options,
@@ -44,6 +61,7 @@ Expected<Graph> canonicalize(const Graph& graph, Diagnostics& diagnostics, const
   std::vector<Rewrite> rewrites(simplifications().begin(), simplifications().end());
   rewrites.insert(rewrites.end(), std::begin(kRewrites), std::end(kRewrites));
   Graph result = TRY(rewrite_to_fixpoint(std::move(resolved), rewrites, options.skip, spent));
+  TRY(refuse_branches(result));
   if (times != nullptr) *times = std::move(spent);
   return result;
 }

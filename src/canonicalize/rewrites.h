@@ -5,6 +5,7 @@
 
 namespace isthmus {
 
+Replacement take_branch(const Site& site);
 Replacement fold_batch_norm(const Site& site);
 Replacement expand_batch_norm(const Site& site);
 Replacement matmul_to_linear(const Site& site);

@@ -306,6 +306,7 @@ std::span<const KernelDef> movement_kernels() {
       {Op::kExpand, expand, HalfPrecision::kAsBytes},   {Op::kSlice, slice, HalfPrecision::kAsBytes},
       {Op::kFlip, flip, HalfPrecision::kAsBytes},       {Op::kPad, pad, HalfPrecision::kAsBytes},
       {Op::kCat, cat, HalfPrecision::kAsBytes},         {Op::kWhere, where, HalfPrecision::kAsBytes},
+      {Op::kBranch, where, HalfPrecision::kAsBytes},
   };
   return kKernels;
 }

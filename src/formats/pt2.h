@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,19 +61,21 @@ struct Device {
   std::string type;
   std::optional<std::int64_t> index;
 };
-// What no reader of ours can use: subgraphs, custom objects, operators as values. Kept by kind, for a clear refusal.
+// What no reader of ours can use: custom objects, operators as values. Kept by kind, for a clear refusal.
 struct Unreadable {
-  std::string kind;  // the union's key: "as_graph"
+  std::string kind;  // the union's key: "as_custom_obj"
   std::string name;
 };
 struct Text {
   std::string value;
 };
+struct Subgraph;
 using ArgumentValue =
     std::variant<None, TensorRef, TensorRefs, OptionalTensorRefs, std::vector<TensorRefs>, SymInt, std::vector<SymInt>,
                  std::vector<std::vector<std::int64_t>>, double, std::vector<double>, std::vector<std::vector<double>>,
                  SymFloatRef, std::vector<std::variant<double, SymFloatRef>>, bool, std::vector<bool>, SymBoolRef, Text,
-                 std::vector<Text>, DType, MemoryFormat, Layout, Device, std::complex<double>, Unreadable>;
+                 std::vector<Text>, DType, MemoryFormat, Layout, Device, std::complex<double>,
+                 std::shared_ptr<const Subgraph>, Unreadable>;
 
 struct Argument {
   std::string name;
@@ -94,6 +97,22 @@ struct Node {
   std::vector<Argument> inputs;
   std::vector<ArgumentValue> outputs;           // TensorRef, TensorRefs, SymInt holding a SymName, SymBoolRef, ...
   std::map<std::string, std::string> metadata;  // stack_trace, nn_module_stack, torch_fn, ...
+};
+
+// What a graph computes with, whether it is the whole program or a subgraph that a node takes as an argument.
+struct Body {
+  std::vector<Node> nodes;  // in execution order
+  std::map<std::string, TensorMeta, std::less<>> tensors;
+  // Values of the symbolic scalars; a float or bool one has text only.
+  std::map<std::string, SymInt, std::less<>> sym_ints;
+  std::map<std::string, SymExpr, std::less<>> sym_floats;
+  std::map<std::string, SymExpr, std::less<>> sym_bools;
+};
+
+struct Subgraph : Body {
+  std::string name;
+  std::vector<ArgumentValue> inputs;
+  std::vector<ArgumentValue> outputs;
 };
 
 enum class InputKind : std::uint8_t {
@@ -133,18 +152,12 @@ struct Range {
   std::optional<std::int64_t> max;  // nothing: unbounded
 };
 
-struct Program {
+struct Program : Body {
   std::int64_t schema_major = 0;
   std::int64_t schema_minor = 0;
   std::string torch_version;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
-  std::vector<Node> nodes;  // in execution order
-  std::map<std::string, TensorMeta, std::less<>> tensors;
-  // Values of the symbolic scalars; a float or bool one has text only.
-  std::map<std::string, SymInt, std::less<>> sym_ints;
-  std::map<std::string, SymExpr, std::less<>> sym_floats;
-  std::map<std::string, SymExpr, std::less<>> sym_bools;
   std::vector<std::pair<std::string, Range>> ranges;  // keys as written: "s77", "4*s94"; ordered by key
   std::vector<std::string> forward_arg_names;         // of the root module; empty where unknown
 };

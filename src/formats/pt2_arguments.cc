@@ -78,7 +78,18 @@ Expected<ArgumentValue> read_optional_tensor(Value value) {
   return tensor ? ArgumentValue(*std::move(tensor)) : ArgumentValue(None{});
 }
 
-// Keeps the name of what is not read, where it has one: {"name": "true_graph_0", "graph": ...}.
+// {"name": "true_graph_0", "graph": {"inputs": [...], "outputs": [...], "nodes": [...], ...}}
+Expected<ArgumentValue> read_subgraph(Value value) {
+  auto subgraph = std::make_shared<Subgraph>();
+  subgraph->name = TRY(read_text(TRY(value.get("name"))));
+  const Value graph = TRY(value.get("graph"));
+  TRY(read_body(graph, *subgraph));
+  subgraph->inputs = TRY(json::read_each(TRY(graph.get("inputs")), read_argument));
+  subgraph->outputs = TRY(json::read_each(TRY(graph.get("outputs")), read_argument));
+  return ArgumentValue(std::shared_ptr<const Subgraph>(std::move(subgraph)));
+}
+
+// Keeps the name of what is not read, where it has one: {"name": "...", "class_fqn": ...}.
 Expected<ArgumentValue> read_unreadable(Value value) {
   Unreadable unreadable{std::string(value.key()), {}};
   if (value.kind() == json::Kind::kString) unreadable.name = TRY(read_text(value));
@@ -113,7 +124,7 @@ struct Form {
   Expected<ArgumentValue> (*read)(Value);
 };
 
-// The commonest first. What is not here, such as as_graph, as_custom_obj, as_operator and forms newer than schema
+// The commonest first. What is not here, such as as_custom_obj, as_operator and forms newer than schema
 // 8.20, is Unreadable.
 constexpr Form kForms[] = {
     {"as_tensor", as_value<read_tensor_ref>},
@@ -142,6 +153,7 @@ constexpr Form kForms[] = {
     {"as_int_lists", as_lists<read_integer>},
     {"as_float_lists", as_lists<read_float>},
     {"as_complex", as_value<read_complex>},
+    {"as_graph", read_subgraph},
 };
 
 }  // namespace

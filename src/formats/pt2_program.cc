@@ -185,6 +185,14 @@ Expected<void> read_versions(Value top, Program& program) {
 
 }  // namespace
 
+Expected<void> read_body(Value graph, Body& body) {
+  body.nodes = TRY(json::read_each(TRY(graph.get("nodes")), read_node));
+  TRY(read_map(graph, "tensor_values", read_tensor_meta, body.tensors));
+  TRY(read_map(graph, "sym_int_values", read_sym_int, body.sym_ints));
+  TRY(read_map(graph, "sym_float_values", read_sym_text, body.sym_floats));
+  return read_map(graph, "sym_bool_values", read_sym_text, body.sym_bools);
+}
+
 Expected<Program> read_program(std::string_view json_text) {
   const json::Document document = TRY(json::Document::parse(json_text));
   const Value top = document.root();
@@ -192,11 +200,7 @@ Expected<Program> read_program(std::string_view json_text) {
   TRY(read_versions(top, program));
   const Value module = TRY(top.get("graph_module"));
   const Value graph = TRY(module.get("graph"));
-  program.nodes = TRY(json::read_each(TRY(graph.get("nodes")), read_node));
-  TRY(read_map(graph, "tensor_values", read_tensor_meta, program.tensors));
-  TRY(read_map(graph, "sym_int_values", read_sym_int, program.sym_ints));
-  TRY(read_map(graph, "sym_float_values", read_sym_text, program.sym_floats));
-  TRY(read_map(graph, "sym_bool_values", read_sym_text, program.sym_bools));
+  TRY(read_body(graph, program));
   TRY(read_signature(TRY(module.get("signature")), graph, program));
   TRY(read_ranges(top, program));
   TRY(read_argument_names(module, program));

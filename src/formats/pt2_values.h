@@ -18,6 +18,9 @@ Expected<TensorMeta> read_tensor_meta(json::Value value);
 // One of the some thirty forms of an argument; a form that no reader of ours can use becomes an Unreadable.
 Expected<ArgumentValue> read_argument(json::Value value);
 
+// The nodes and values of a graph.
+Expected<void> read_body(json::Value graph, Body& body);
+
 // The value of a symbolic float or bool, as text.
 Expected<SymExpr> read_sym_text(json::Value value);
 

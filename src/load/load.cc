@@ -9,6 +9,7 @@
 #include "base/untrusted_text.h"
 #include "ir/literals.h"
 #include "ir/verify.h"
+#include "load/inline_regions.h"
 #include "load/origin.h"
 #include "load/srepr.h"
 #include "load/states.h"
@@ -56,8 +57,8 @@ std::string_view word_for(pt2::Layout layout) {
 
 class Loader {
  public:
-  Loader(const pt2::Archive& archive, Diagnostics& diagnostics)
-      : program_(archive.program), archive_(archive), diagnostics_(diagnostics) {}
+  Loader(const pt2::Program& program, const pt2::Archive& archive, Diagnostics& diagnostics)
+      : program_(program), archive_(archive), diagnostics_(diagnostics) {}
 
   Expected<Model> whole() {
     declare_symbols();
@@ -293,15 +294,12 @@ class Loader {
   }
   Expected<ArgValue> arg(const std::complex<double>& number, std::vector<ValueId>&) { return ArgValue{number}; }
   Expected<ArgValue> arg(const pt2::Unreadable& unreadable, std::vector<ValueId>&) {
-    if (unreadable.kind == "as_graph") {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("it takes the subgraph {}: control flow cannot be compiled. Compute both branches and "
-                              "choose with torch.where, or export each branch as a model of its own",
-                              unreadable.name));
-    }
     return fail(ErrorKind::kUnsupported,
                 fmt::format("it takes an argument of kind {} ({}), which is no tensor and no number", unreadable.kind,
                             unreadable.name));
+  }
+  Expected<ArgValue> arg(const std::shared_ptr<const pt2::Subgraph>& region, std::vector<ValueId>&) {
+    return bad_input(fmt::format("the subgraph {} is an argument of the model", region->name));
   }
   Expected<ArgValue> arg(const pt2::ArgumentValue& argument, std::vector<ValueId>& inputs) {
     return std::visit([&](const auto& alternative) { return arg(alternative, inputs); }, argument);
@@ -462,7 +460,9 @@ std::string short_target(std::string_view target) {
 }
 
 Expected<Model> load(const pt2::Archive& archive, Diagnostics& diagnostics) {
-  return Loader(archive, diagnostics).whole();
+  if (!has_regions(archive.program)) return Loader(archive.program, archive, diagnostics).whole();
+  const pt2::Program program = TRY(inline_regions(archive.program));
+  return Loader(program, archive, diagnostics).whole();
 }
 
 }  // namespace isthmus

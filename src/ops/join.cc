@@ -172,6 +172,22 @@ Expected<std::vector<ValueId>> read_where(Call& call) {
   return one(chosen);
 }
 
+Expected<TensorType> infer_branch(const InferContext& context) {
+  if (context.inputs[0].dtype != DType::kBool) return bad_input("the predicate is no bool");
+  for (const Dim size : context.inputs[0].shape) TRY(demand_equal(context.exprs, size, 1, "size of the predicate"));
+  if (context.inputs[1] != context.inputs[2]) return bad_input("its branches have results of two types");
+  return context.inputs[1];
+}
+
+// The two branches have been inlined.
+Expected<std::vector<ValueId>> read_branch(Call& call) {
+  const ValueId if_true = TRY(call.tensor("if_true"));
+  const ValueId if_false = TRY(call.tensor("if_false"));
+  if (call.is_scalar("pred")) return Values{TRY(call.flag("pred")) ? if_true : if_false};
+  const ValueId predicate = TRY(call.cast(TRY(call.tensor("pred")), DType::kBool));
+  return one(call.emit(Op::kBranch, NoAttrs{}, {predicate, if_true, if_false}));
+}
+
 Expected<std::vector<ValueId>> read_masked_fill(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const ValueId mask = TRY(condition_of(call, "mask"));
@@ -211,6 +227,12 @@ Family join_family() {
                {"aten.where", read_where},
                {"aten.masked_fill", read_masked_fill},
            }},
+      {.op = Op::kBranch,
+       .flow = QFlow::kJoinsInputs,
+       .roles = {Role::kCondition, Role::kData, Role::kData},
+       .required = 3,
+       .infer = infer_branch,
+       .spellings = {{"higher_order.cond", read_branch}}},
   };
   static const Spelling kCompounds[] = {
       {"aten.stack", read_stack},

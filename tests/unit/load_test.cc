@@ -53,13 +53,14 @@ TEST(Load, SymbolicBatch) {
   }
 }
 
-TEST(Load, ControlFlowIsRefusedWithAWayOut) {
+TEST(Load, BothBranchesOfAConditionAreInlined) {
   Diagnostics diagnostics;
   const auto model = test::open(kModels / "probes" / "cond.pt2", diagnostics);
-  ASSERT_FALSE(model.has_value());
-  EXPECT_EQ(model.error().kind, ErrorKind::kUnsupported);
-  EXPECT_NE(model.error().text().find("torch.where"), std::string::npos) << model.error().text();
-  EXPECT_NE(model.error().text().find("higher_order.cond"), std::string::npos) << model.error().text();
+  ASSERT_TRUE(model.has_value()) << model.error().text();
+  std::vector<std::string> targets;
+  for (const Node& node : model->graph.nodes()) targets.push_back(std::get<ForeignAttrs>(node.attrs).target);
+  EXPECT_EQ(targets, (std::vector<std::string>{"aten.sum.default", "aten.gt.Scalar", "aten.add.Tensor",
+                                               "aten.sub.Tensor", "higher_order.cond"}));
 }
 
 TEST(Load, WeightsOutliveTheArchive) {

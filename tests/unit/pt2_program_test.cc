@@ -106,9 +106,7 @@ TEST(Pt2Program, ReadsSymbolicArguments) {
 }
 
 TEST(Pt2Program, KeepsTheNameOfWhatItDoesNotRead) {
-  const auto graph = argument<Unreadable>(R"({"as_graph": {"name": "true_graph_0", "graph": {"nodes": []}}})");
-  EXPECT_EQ(graph.kind, "as_graph");
-  EXPECT_EQ(graph.name, "true_graph_0");
+  EXPECT_EQ(argument<Unreadable>(R"({"as_custom_obj": {"name": "o", "class_fqn": "c"}})").name, "o");
   EXPECT_EQ(argument<Unreadable>(R"({"as_operator": "aten.add"})").name, "aten.add");
   EXPECT_EQ(argument<Unreadable>(R"({"as_string_to_argument": {"k": {"as_int": 1}}})").kind, "as_string_to_argument");
   EXPECT_EQ(argument<Unreadable>(R"({"as_something_new": [1]})").kind, "as_something_new");

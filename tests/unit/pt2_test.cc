@@ -209,11 +209,17 @@ TEST(Pt2, WeightsOutliveTheArchive) {
   EXPECT_EQ(elements(kept).size(), static_cast<std::size_t>(kept.element_count()) * size_of(kept.dtype));
 }
 
-TEST(Pt2, KeepsSubgraphsAsUnreadable) {
+TEST(Pt2, ReadsSubgraphs) {
   const Program program = read(mapped(kModels / "probes" / "cond.pt2")).program;
   ASSERT_EQ(program.nodes.size(), 3u);
   EXPECT_EQ(program.nodes[2].target, "torch.ops.higher_order.cond");
-  EXPECT_EQ(std::get<Unreadable>(program.nodes[2].inputs.at(1).value).name, "true_graph_0");
+  const auto& branch = *std::get<std::shared_ptr<const Subgraph>>(program.nodes[2].inputs.at(1).value);
+  EXPECT_EQ(branch.name, "true_graph_0");
+  ASSERT_EQ(branch.nodes.size(), 1u);
+  EXPECT_EQ(branch.nodes[0].target, "torch.ops.aten.add.Tensor");
+  EXPECT_EQ(std::get<TensorRef>(branch.inputs.at(0)).name, "x");
+  EXPECT_EQ(std::get<TensorRef>(branch.outputs.at(0)).name, "add");
+  EXPECT_TRUE(branch.tensors.contains("add"));
 }
 
 TEST(Pt2, TellsItsArchivesFromOtherFiles) {
