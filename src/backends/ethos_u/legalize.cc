@@ -63,7 +63,7 @@ std::span<const Rewrite> rows() {
       {"power", "a number to the power of x -> exp(x * log)", on<kDevice, power>},
       {"binary", "remainder, hypot, ... -> what they are made of", xnnpack::binary_forms},
       {"prelu", "prelu -> leaky_relu, or its two sides", on<kDevice, prelu_by_slope>},
-      {"truth", "cast(x > y) -> a number that is 0 or 1", xnnpack::truth_to_float},
+      {"bool", "cast(x > y) -> a number that is 0 or 1", xnnpack::bool_to_float},
       {"choice", "where(x > y, a, b) -> a * truth + b * (1 - truth), where there is no choice",
        on<kDevice, choice_by_products>},
       {"absorb-expand", "x + expand(y) -> x + y", xnnpack::absorb_expand},

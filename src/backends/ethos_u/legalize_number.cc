@@ -6,6 +6,7 @@
 #include "backends/ethos_u/legalize.h"
 #include "backends/ethos_u/limits.h"
 #include "backends/xnnpack/legalize.h"
+#include "ops/table.h"
 #include "simplify/weights.h"
 
 namespace isthmus::ethos_u {
@@ -24,18 +25,42 @@ bool takes_far_numbers(Op op) {
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
+// Whether scores are all that is made of a value: what reads it moves it, adds to it or is a softmax of it.
+bool makes_scores(const Graph& graph, ValueId value, int depth = 0) {
+  constexpr int kMaxDepth = 8;
+  const auto is_value = [&](const Output& output) {
+    const auto* id = std::get_if<ValueId>(&output.value);
+    return id != nullptr && *id == value;
+  };
+  if (depth > kMaxDepth || std::ranges::any_of(graph.outputs(), is_value)) return false;
+  return std::ranges::all_of(graph.nodes(), [&](const Node& node) {
+    if (std::ranges::find(node.inputs, value) == node.inputs.end() || node.op == Op::kSoftmax) return true;
+    const bool goes_on = node.op == Op::kAdd || (node.op != Op::kForeign && def(node.op).flow == QFlow::kMovesData);
+    return goes_on && makes_scores(graph, node.outputs[0], depth + 1);
+  });
+}
+
+// A mask as models write it: -10000, -1e9, the lowest float. Codes of such a range would hold nothing else.
+constexpr double kHides = -1000;
+
+bool hides_scores(const Site& site, const std::vector<double>& numbers) {
+  return std::ranges::min(numbers) <= kHides && makes_scores(site.rewriter.source(), site.node.outputs[0]);
+}
+
 }  // namespace
 
 Replacement finite_constants(const Site& site, Device) {
-  if (!takes_far_numbers(site.node.op)) return unchanged();
+  const bool may_be_infinite = takes_far_numbers(site.node.op);
+  if (!may_be_infinite && site.node.op != Op::kMul) return unchanged();
   std::vector<ValueId> inputs(site.inputs.begin(), site.inputs.end());
   bool is_changed = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto numbers = numbers_of(site.constant(i));
-    if (!numbers || is_finite(*numbers)) continue;
+    if (!numbers || numbers->empty()) continue;
+    if (is_finite(*numbers) ? !hides_scores(site, *numbers) : !may_be_infinite) continue;
     for (double& number : *numbers) {
       if (std::isnan(number)) return unchanged();
-      number = std::clamp(number, -kFar, kFar);
+      if (!std::isfinite(number) || number <= kHides) number = std::clamp(number, -kFar, kFar);
     }
     inputs[i] = constant_of(site.emitter, *numbers, DType::kF32, site.constant(i)->sizes);
     is_changed = true;

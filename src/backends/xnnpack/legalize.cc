@@ -32,7 +32,7 @@ std::span<const Rewrite> legalizations() {
       {"elu", "elu with a scale -> its two sides", elu_by_exp, Steps::kFloat},
       {"clamp", "clamp to one number -> zeros, plus the number", clamp_to_one_number},
       {"prelu", "prelu -> its two sides", prelu_by_parts, Steps::kFloat},
-      {"truth", "cast(x > y) -> a number that is 0 or 1", truth_to_float, Steps::kFloat},
+      {"bool", "cast(x > y) -> a number that is 0 or 1", bool_to_float, Steps::kFloat},
       {"where", "where(x > y, a, b) -> a or 0, plus b or 0", where_by_parts, Steps::kFloat},
       {"absorb-expand", "x + expand(y) -> x + y", absorb_expand},
       {"expand", "expand -> x * ones, x + zeros of the size", expand_by_ones},

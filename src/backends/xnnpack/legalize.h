@@ -51,7 +51,7 @@ Replacement clamp_to_one_number(const Site& site);
 Replacement prelu_by_parts(const Site& site);
 
 // Comparisons and choices.
-Replacement truth_to_float(const Site& site);
+Replacement bool_to_float(const Site& site);
 Replacement where_by_parts(const Site& site);
 
 // Rewrites of a family: one row an op. A form that cannot be had is nothing.

@@ -1,6 +1,6 @@
 // Attention and linear layers of computed weights by products of two tensors.
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "backends/xnnpack/legalize.h"
@@ -17,19 +17,38 @@ Expected<ValueId> turned(Emitter& emitter, ValueId x) {
   return emitter.permute(x, std::move(axes));
 }
 
-// What is added to the scores: nothing where a key is seen, minus infinity where it is hidden.
-std::optional<ValueId> added_mask(const Site& site) {
-  const TensorView* mask = site.constant(3);
-  if (mask == nullptr) {
-    return site.graph().type(site.inputs[3]).dtype == DType::kF32 ? std::optional(site.inputs[3]) : std::nullopt;
+// What hides a key: finite, so that a query that sees no key has no NaN, and so far below that nothing of it is left.
+constexpr double kHidden = -1e30;
+
+bool has_row_of_zeros(std::span<const std::byte> bytes, std::int64_t row) {
+  const auto is_zero = [](std::byte seen) { return seen == std::byte{}; };
+  for (auto rest = bytes; !rest.empty(); rest = rest.subspan(static_cast<std::size_t>(row))) {
+    if (std::ranges::all_of(rest.first(static_cast<std::size_t>(row)), is_zero)) return true;
   }
-  if (mask->dtype != DType::kBool) return site.inputs[3];
-  const Blob bytes = contiguous_bytes(*mask);
+  return false;
+}
+
+// Which keys a query sees, as the scores and the shares take it.
+struct Mask {
+  std::optional<ValueId> added;  // to the scores
+  std::optional<ValueId> seen;   // a bool: shares of other keys are zero. Only where a query may see no key at all.
+};
+
+Expected<Mask> mask_of(const Site& site) {
+  const ValueId mask = site.inputs[3];
+  if (site.graph().type(mask).dtype != DType::kBool) return Mask{mask, std::nullopt};
+  Emitter& emitter = site.emitter;
+  const TensorView* known = site.constant(3);
+  if (known == nullptr) {
+    const std::size_t rank = emitter.shape(mask).size();
+    const ValueId zero = number(emitter, 0, rank);
+    return Mask{TRY(emitter.emit(Op::kWhere, NoAttrs{}, {mask, zero, number(emitter, kHidden, rank)})), mask};
+  }
+  const Blob bytes = contiguous_bytes(*known);
   std::vector<double> numbers;
-  for (const std::byte seen : bytes.bytes()) {
-    numbers.push_back(seen != std::byte{} ? 0 : -std::numeric_limits<double>::infinity());
-  }
-  return constant_of(site.emitter, numbers, DType::kF32, mask->sizes);
+  for (const std::byte seen : bytes.bytes()) numbers.push_back(seen != std::byte{} ? 0 : kHidden);
+  const bool hides_all = has_row_of_zeros(bytes.bytes(), known->sizes.empty() ? 1 : known->sizes.back());
+  return Mask{constant_of(emitter, numbers, DType::kF32, known->sizes), hides_all ? std::optional(mask) : std::nullopt};
 }
 
 }  // namespace
@@ -45,28 +64,28 @@ Replacement attention_to_products(const Site& site) {
   const Dim keys = key[key.size() - 2];
   if (attrs.scale == 0 && !depth.is_fixed()) return unchanged();
   const double scale = attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(depth.value()));
-  std::optional<ValueId> mask;
-  if (site.inputs.size() > 3) {
-    mask = added_mask(site);
-    if (!mask) return unchanged();
-  }
   if (attrs.is_causal && (!queries.is_fixed() || !keys.is_fixed())) return unchanged();
 
+  const Mask mask = site.inputs.size() > 3 ? TRY(mask_of(site)) : Mask{};
   const ValueId scaled = TRY(with_number(emitter, Op::kMul, site.inputs[0], scale));
   ValueId scores = TRY(emitter.binary(Op::kMatmul, scaled, TRY(turned(emitter, site.inputs[1]))));
-  if (mask) scores = TRY(emitter.binary(Op::kAdd, scores, *mask));
+  if (mask.added) scores = TRY(emitter.binary(Op::kAdd, scores, *mask.added));
   if (attrs.is_causal) {
     std::vector<double> numbers;
     for (std::int64_t i = 0; i < queries.value(); ++i) {
       for (std::int64_t j = 0; j < keys.value(); ++j) {
-        numbers.push_back(j > i ? -std::numeric_limits<double>::infinity() : 0);
+        numbers.push_back(j > i ? kHidden : 0);
       }
     }
     const ValueId causal = constant_of(emitter, numbers, DType::kF32, {queries.value(), keys.value()});
     scores = TRY(emitter.binary(Op::kAdd, scores, causal));
   }
   const std::int64_t last = emitter.rank(scores) - 1;
-  const ValueId shares = TRY(emitter.emit(Op::kSoftmax, AxisAttrs{last}, {scores}));
+  ValueId shares = TRY(emitter.emit(Op::kSoftmax, AxisAttrs{last}, {scores}));
+  if (mask.seen) {
+    const ValueId zero = number(emitter, 0, emitter.shape(shares).size());
+    shares = TRY(emitter.emit(Op::kWhere, NoAttrs{}, {*mask.seen, shares, zero}));
+  }
   return replaced_by(emitter.binary(Op::kMatmul, shares, site.inputs[2]));
 }
 
