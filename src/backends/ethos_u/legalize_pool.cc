@@ -10,7 +10,8 @@
 namespace isthmus::ethos_u {
 namespace {
 
-constexpr std::int64_t kMostImages = 64;
+// More images than this are pooled as the channels of one.
+constexpr std::int64_t kMaxImages = 64;
 
 // Along one image axis, from which positions the elements of each window come. Those outside of the image are replaced
 // by one of the same window, which no extreme minds. Nothing where a window has none inside, or there are too many.
@@ -57,9 +58,19 @@ Replacement greatest_of_windows(const Site& site) {
   return std::optional(value);
 }
 
+// A pool does not mix channels, so that those of all images may stand beside each other.
+Replacement images_as_channels(const Site& site) {
+  Shape shape = site.emitter.shape(site.inputs[0]);
+  shape[1] = shape[0].value() * shape[1].value();
+  shape[0] = 1;
+  const ValueId image = TRY(site.emitter.reshape(site.inputs[0], std::move(shape)));
+  const ValueId pooled = TRY(site.emitter.emit(site.node.op, site.node.attrs, {image}));
+  return replaced_by(site.emitter.reshape(pooled, site.result().shape));
+}
+
 Replacement image_by_image(const Site& site) {
   const std::int64_t images = site.emitter.size(site.inputs[0], 0).value();
-  if (images > kMostImages) return unchanged();
+  if (images > kMaxImages) return images_as_channels(site);
   std::vector<ValueId> parts;
   for (std::int64_t i = 0; i < images; ++i) {
     const ValueId image = TRY(site.emitter.slice(site.inputs[0], 0, i, i + 1));
