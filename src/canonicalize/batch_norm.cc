@@ -52,6 +52,7 @@ bool makes_channels(const Node& node, std::size_t rank) {
     case Op::kConv2d:
     case Op::kConv3d:
     case Op::kConvTranspose2d:
+    case Op::kConvTranspose3d:
       return true;
     case Op::kLinear:
       return rank == 2;  // else the channels of a batch norm are another axis than those of the product

@@ -13,6 +13,7 @@ std::optional<std::size_t> bias_axis(const Node& node, std::size_t rank) {
     case Op::kConv2d:
     case Op::kConv3d:
     case Op::kConvTranspose2d:
+    case Op::kConvTranspose3d:
       return 1;
     default:
       return std::nullopt;

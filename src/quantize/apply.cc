@@ -345,7 +345,7 @@ class Applier {
     } else {
       const LayerOptions options = layer_options(node, true, DType::kI8);
       const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
-      const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis, 1, options);
+      const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, 1, options);
       inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
                                          Constant{weights.fqn, layer.weights, std::nullopt}));
       if (offsets != nullptr || options.input_means) {
@@ -384,7 +384,7 @@ class Applier {
         layer_options(node, settings_[id.index].per_channel && axis.has_value(), out_.type(inputs[0]).dtype);
     options.result_scale = plan_.groups[group_of(node.outputs[0])].quant.scale();
     const float input_scale = out_.type(inputs[0]).quant->scale();
-    QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, axis.value_or(1), input_scale, options);
+    QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, input_scale, options);
     const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
     inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape(layer.weights), layer.weight_quant},
                                        Constant{weights.fqn, layer.weights, std::nullopt}));

@@ -52,8 +52,7 @@ double weight_scale(const Graph& graph, const Node& node) {
 double reach_of(const Graph& graph, const Node& node) {
   const Constant* weights = node.inputs.size() > 1 ? graph.constant(node.inputs[1]) : nullptr;
   if (weights == nullptr || !weights->data) return 0;
-  const Shape& shape = graph.type(node.inputs[1]).shape;
-  const Magnitudes magnitudes = magnitudes_of(*weights->data, weight_axis(node.op, node.attrs, shape).value_or(1));
+  const Magnitudes magnitudes = magnitudes_of(node, *weights->data);
   const double largest = magnitudes.sums.empty() ? 0 : std::ranges::max(magnitudes.sums);
   return kMaxInputDifference * (largest + magnitudes.count * weight_scale(graph, node) / 2);
 }

@@ -21,24 +21,42 @@ constexpr double kMostBias = 0x1p30;
 // So much may the products of a sum reach.
 constexpr double kMaxProducts = 0x1p29;
 
-// Weights as [outer, channels, inner].
+// Weights as [groups, outer, channels, inner]. Output channel k is channel k % channels of group k / channels.
 struct Channels {
-  std::size_t outer = 1, channels = 1, inner = 1;
+  std::size_t groups = 1, outer = 1, channels = 1, inner = 1;
 
-  Channels(const std::vector<std::int64_t>& sizes, std::int32_t axis) {
+  Channels(const std::vector<std::int64_t>& sizes, std::int32_t axis, std::int64_t groups_of_outer)
+      : groups(static_cast<std::size_t>(groups_of_outer)) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const auto size = static_cast<std::size_t>(sizes[i]);
       if (static_cast<std::int32_t>(i) < axis) outer *= size;
       if (static_cast<std::int32_t>(i) == axis) channels = size;
       if (static_cast<std::int32_t>(i) > axis) inner *= size;
     }
+    outer /= groups;
+  }
+  std::size_t outputs() const { return groups * channels; }
+  // Where run `o` of an output channel begins.
+  std::size_t begin(std::size_t output, std::size_t o) const {
+    return ((output / channels * outer + o) * channels + output % channels) * inner;
   }
   // Calls `use` with each run of numbers of a channel.
   template <class Number, class Use>
   void each_run(std::span<Number> numbers, std::size_t channel, const Use& use) const {
-    for (std::size_t o = 0; o < outer; ++o) use(numbers.subspan((o * channels + channel) * inner, inner));
+    for (std::size_t o = 0; o < outer; ++o) use(numbers.subspan(begin(channel, o), inner));
   }
 };
+
+std::optional<std::int32_t> weight_axis_of(const Node& node, const TensorView& weights) {
+  return weight_axis(node.op, node.attrs, Shape(weights.sizes.begin(), weights.sizes.end()));
+}
+
+// A transposed convolution's weights are [inputs, outputs of a group, ...]: no axis of theirs numbers the outputs
+// where there are groups.
+Channels channels_of(const Node& node, const TensorView& weights) {
+  if (const auto axis = weight_axis_of(node, weights)) return {weights.sizes, *axis, 1};
+  return {weights.sizes, 1, std::get<ConvTransposeAttrs>(node.attrs).groups};
+}
 
 double code_of(double number, double scale) {
   return std::clamp(std::nearbyint(number / scale), -kMostCode, kMostCode);
@@ -121,11 +139,9 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
                    const LayerOptions& options, std::span<float> offsets) {
   if (options.sums == nullptr || options.result_scale == 0) return;
   for (std::size_t c = 0; c < offsets.size(); ++c) {
-    const std::size_t channel = c % layout.channels;
-    const double rounded =
-        largest(layout, numbers, channel) / kMostCode * static_cast<double>(layout.outer * layout.inner);
+    const double rounded = largest(layout, numbers, c) / kMostCode * static_cast<double>(layout.outer * layout.inner);
     const double products =
-        kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, channel) + rounded);
+        kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, c) + rounded);
     const double most = products + 512 * static_cast<double>(options.result_scale);
     offsets[c] = static_cast<float>(std::clamp(static_cast<double>(offsets[c]), -most, most));
   }
@@ -133,9 +149,9 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
 
 std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
                              float input_scale, const LayerOptions& options) {
-  std::vector<double> scales(layout.channels);
+  std::vector<double> scales(layout.outputs());
   double most = 0;
-  for (std::size_t c = 0; c < layout.channels; ++c) {
+  for (std::size_t c = 0; c < layout.outputs(); ++c) {
     const double own = largest(layout, numbers, c);
     most = std::max(most, own);
     scales[c] = own / kMostCode;
@@ -150,12 +166,12 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
   double usual = most > 0 ? most / kMostCode : 1;
   if (!options.per_channel) usual = weight_grid(numbers).value_or(usual);
   std::vector<float> result;
-  for (std::size_t c = 0; c < layout.channels; ++c) {
+  for (std::size_t c = 0; c < layout.outputs(); ++c) {
     double scale = options.per_channel && scales[c] > 0 ? scales[c] : usual;
     if (options.sums != nullptr) {
       // Half of an int32's half is for products; rounding adds a step to each at most.
       const std::size_t first = options.per_channel ? c : 0;
-      const std::size_t last = options.per_channel ? c + 1 : layout.channels;
+      const std::size_t last = options.per_channel ? c + 1 : layout.outputs();
       const auto rounded = static_cast<double>(layout.outer * layout.inner);
       const double steps = std::max(kMaxProducts / kMaxInputDifference - rounded, 1.0);
       for (std::size_t k = first; k < last; ++k) scale = std::max(scale, sum_of(layout, numbers, k) / steps);
@@ -198,14 +214,14 @@ void balance(std::span<const float> numbers, double scale, std::span<std::int8_t
 
 // The places of one input in a filter of images: what lies behind the axes of outputs and inputs. Neighbours in a
 // signal may as well be opposites.
-std::size_t window_of(const TensorView& weights, std::int32_t axis) {
+std::size_t window_of(const TensorView& weights, const Channels& layout) {
   std::size_t size = 1;
   std::size_t sides = 0;
   for (std::size_t i = 2; i < weights.sizes.size(); ++i) {
     size *= static_cast<std::size_t>(weights.sizes[i]);
     sides += weights.sizes[i] > 1 ? 1 : 0;
   }
-  return axis == 0 && sides > 1 ? size : 1;
+  return layout.groups * layout.outer == 1 && sides > 1 ? size : 1;
 }
 
 TensorView view_of(DType dtype, std::vector<std::int64_t> sizes, std::vector<std::byte> bytes) {
@@ -233,21 +249,22 @@ double gained(const Node& node, const Channels& layout, std::span<const float> n
 
 }  // namespace
 
-Magnitudes magnitudes_of(const TensorView& weights, std::int32_t axis) {
+Magnitudes magnitudes_of(const Node& node, const TensorView& weights) {
   const Tensor data = Tensor::from(weights);
-  const Channels layout(weights.sizes, axis);
-  Magnitudes result{std::vector<double>(layout.channels), static_cast<double>(layout.outer * layout.inner)};
+  const Channels layout = channels_of(node, weights);
+  Magnitudes result{std::vector<double>(layout.outputs()), static_cast<double>(layout.outer * layout.inner)};
   dispatch(data.dtype(), [&]<class Number>(Number) {
-    for (std::size_t c = 0; c < layout.channels; ++c) result.sums[c] = sum_of(layout, data.data<Number>(), c);
+    for (std::size_t c = 0; c < layout.outputs(); ++c) result.sums[c] = sum_of(layout, data.data<Number>(), c);
   });
   return result;
 }
 
-QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, std::int32_t axis,
-                              float input_scale, const LayerOptions& options) {
+QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, float input_scale,
+                              const LayerOptions& options) {
   const Tensor data = Tensor::from(weights);
   const std::span<const float> numbers = data.data<float>();
-  const Channels layout(weights.sizes, axis);
+  const Channels layout = channels_of(node, weights);
+  const std::size_t outputs = layout.outputs();
   std::vector<float> offsets;
   if (bias != nullptr) {
     const Tensor bias_data = Tensor::from(*bias);
@@ -257,17 +274,17 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   const std::vector<float> scales = scales_of(layout, numbers, offsets, input_scale, options);
   const auto scale_of = [&](std::size_t c) { return scales[scales.size() == 1 ? 0 : c]; };
 
-  const std::size_t window = window_of(weights, axis);
+  const std::size_t window = window_of(weights, layout);
   std::vector<std::byte> bytes(numbers.size());
   const std::span<std::int8_t> codes(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
-  std::vector<std::byte> bias_bytes(layout.channels * sizeof(std::int32_t));
+  std::vector<std::byte> bias_bytes(outputs * sizeof(std::int32_t));
   std::vector<float> bias_scales;
-  std::vector<std::byte> float_bytes(layout.channels * sizeof(float));
-  for (std::size_t c = 0; c < layout.channels; ++c) {
+  std::vector<std::byte> float_bytes(outputs * sizeof(float));
+  for (std::size_t c = 0; c < outputs; ++c) {
     const auto scale = static_cast<double>(scale_of(c));
     for (std::size_t o = 0; o < layout.outer; ++o) {
       for (std::size_t i = 0; i < layout.inner; ++i) {
-        const std::size_t at = (o * layout.channels + c) * layout.inner + i;
+        const std::size_t at = layout.begin(c, o) + i;
         codes[at] = static_cast<std::int8_t>(code_of(static_cast<double>(numbers[at]), scale));
       }
     }
@@ -276,7 +293,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
       balance(numbers.subspan(at, window), scale, codes.subspan(at, window));
     }
     double offset = offsets.empty() ? 0 : static_cast<double>(offsets[c]);
-    const bool is_corrected = options.input_means && layout.outer == 1 && !(options.keeps_zeros && offset == 0);
+    const bool is_corrected =
+        options.input_means && layout.groups * layout.outer == 1 && !(options.keeps_zeros && offset == 0);
     if (is_corrected) {
       offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
     }
@@ -295,12 +313,13 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     const auto stored = static_cast<std::int32_t>(std::clamp(code, -most, most));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
   }
-  const bool has_list = scales.size() > 1 || (options.per_channel && layout.channels == 1);
+  const bool has_list = scales.size() > 1 || (options.per_channel && outputs == 1);
+  const std::int32_t axis = has_list ? *weight_axis_of(node, weights) : -1;
   return {view_of(DType::kI8, weights.sizes, std::move(bytes)),
-          {scales, 0, has_list ? axis : -1},
-          view_of(DType::kI32, {static_cast<std::int64_t>(layout.channels)}, std::move(bias_bytes)),
+          {scales, 0, axis},
+          view_of(DType::kI32, {static_cast<std::int64_t>(outputs)}, std::move(bias_bytes)),
           {bias_scales, 0, has_list ? 0 : -1},
-          view_of(DType::kF32, {static_cast<std::int64_t>(layout.channels)}, std::move(float_bytes))};
+          view_of(DType::kF32, {static_cast<std::int64_t>(outputs)}, std::move(float_bytes))};
 }
 
 }  // namespace isthmus

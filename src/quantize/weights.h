@@ -42,11 +42,11 @@ struct Magnitudes {
   std::vector<double> sums;
   double count = 0;
 };
-Magnitudes magnitudes_of(const TensorView& weights, std::int32_t axis);
+Magnitudes magnitudes_of(const Node& node, const TensorView& weights);
 
-// `axis` is that of the output channels in the weights. The bias may be null: then it is zero but for what it makes up
-// for. Codes are -127 .. 127.
-QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, std::int32_t axis,
-                              float input_scale, const LayerOptions& options);
+// The bias may be null: then it is zero but for what it makes up for. Codes are -127 .. 127. Scales per channel need an
+// axis of the weights that numbers the output channels.
+QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, float input_scale,
+                              const LayerOptions& options);
 
 }  // namespace isthmus

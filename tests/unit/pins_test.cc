@@ -397,7 +397,7 @@ TEST(Grids, WeightsOfAnArchiveKeepTheirCodes) {
   }
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
   const Tensor weights = test::floats({2, 8}, numbers);
-  const QuantizedLayer layer = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {});
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), nullptr, 0.5F, {});
   EXPECT_THAT(layer.weight_quant.scales, ElementsAre(0.0123F, 0.7F));
   const Tensor codes = Tensor::from(layer.weights);
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(codes.data<std::int8_t>()[i], std::max(wanted[i], -127));

@@ -87,15 +87,28 @@ TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
 TEST(Weights, OneScaleForEachChannelOrOneForAll) {
   const Tensor weights = floats({2, 2}, {1, -0.5003F, 0.015F, 0.02013F});
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
-  const QuantizedLayer each = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {true, false, std::nullopt});
+  const QuantizedLayer each = quantize_layer(node, weights.view(), nullptr, 0.5F, {true, false, std::nullopt});
   EXPECT_THAT(each.weight_quant.scales, ElementsAre(1.0F / 127, 0.02013F / 127));
   EXPECT_THAT(each.bias_quant.scales, ElementsAre(0.5F * (1.0F / 127), 0.5F * (0.02013F / 127)));
   EXPECT_EQ(each.weight_quant.axis, 0);
   const Tensor codes = Tensor::from(each.weights);
   EXPECT_THAT(codes.data<std::int8_t>(), ElementsAre(127, -64, 95, 127));
-  const QuantizedLayer all = quantize_layer(node, weights.view(), nullptr, 0, 0.5F, {false, true, std::nullopt});
+  const QuantizedLayer all = quantize_layer(node, weights.view(), nullptr, 0.5F, {false, true, std::nullopt});
   EXPECT_THAT(all.weight_quant.scales, ElementsAre(1.0F / 127));
   EXPECT_EQ(all.weight_quant.axis, -1);
+}
+
+TEST(Weights, GroupsOfATransposedConvolutionHaveTheirOwnBiases) {
+  // [inputs, outputs of a group]: inputs 0 and 1 belong to the outputs 0 to 2, inputs 2 and 3 to the others.
+  const Tensor weights = floats({4, 3, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 127});
+  const Tensor bias = floats({6}, {1, 2, 3, 4, 5, 6});
+  const TensorView offsets = bias.view();
+  const Node node{Op::kConvTranspose2d, ConvTransposeAttrs{{1, 1}, {0, 0, 0, 0}, {1, 1}, 2}, {}, {}, {}, false};
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0.5F, {false, false, std::nullopt});
+  EXPECT_THAT(layer.weight_quant.scales, ElementsAre(1.0F));
+  EXPECT_THAT(Tensor::from(layer.weights).data<std::int8_t>(), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 127));
+  EXPECT_THAT(Tensor::from(layer.bias).data<std::int32_t>(), ElementsAre(2, 4, 6, 8, 10, 12));
+  EXPECT_THAT(magnitudes_of(node, weights.view()).sums, ElementsAre(5, 7, 9, 17, 19, 136));
 }
 
 TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
@@ -106,8 +119,7 @@ TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
   const Tensor weights = floats({1, 4000}, numbers);
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
   const auto error = [&](bool least_squares) {
-    const QuantizedLayer layer =
-        quantize_layer(node, weights.view(), nullptr, 0, 1, {true, least_squares, std::nullopt});
+    const QuantizedLayer layer = quantize_layer(node, weights.view(), nullptr, 1, {true, least_squares, std::nullopt});
     const Tensor codes = Tensor::from(layer.weights);
     double sum = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -129,7 +141,7 @@ TEST(Weights, ErrorsOfAWindowBalance) {
     TensorView view = weights.view();
     view.sizes = {8, 4, rows, 9 / rows};
     view.strides = row_major_strides(view.sizes);
-    const QuantizedLayer layer = quantize_layer(node, view, nullptr, 0, 1, {true, least_squares, std::nullopt});
+    const QuantizedLayer layer = quantize_layer(node, view, nullptr, 1, {true, least_squares, std::nullopt});
     const Tensor codes = Tensor::from(layer.weights);
     double result = 0;
     for (std::size_t at = 0; at < 288; at += 9) {
@@ -159,7 +171,7 @@ TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
   const Tensor bias = floats({1}, {1e6F});
   const TensorView offsets = bias.view();
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
-  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0, 1e-4F, {true, false, std::nullopt});
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 1e-4F, {true, false, std::nullopt});
   const Tensor codes = Tensor::from(layer.bias);
   EXPECT_LE(std::abs(static_cast<double>(codes.data<std::int32_t>()[0])), 0x1.001p30);
   EXPECT_NEAR(static_cast<double>(layer.bias_quant.scale()) * codes.data<std::int32_t>()[0], 1e6, 1);
@@ -192,7 +204,7 @@ TEST(Weights, ABiasIsNoLargerThanTheResultCanShow) {
   LayerOptions options{true, false, std::nullopt};
   options.sums = sum_limit_of(xnnpack().integers, Op::kLinear);
   options.result_scale = 0.1F;
-  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0, 0.05F, options);
+  const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0.05F, options);
   const Tensor codes = Tensor::from(layer.bias);
   const auto shown = [&](std::size_t c) {
     return static_cast<double>(layer.bias_quant.scales[c]) * codes.data<std::int32_t>()[c];
