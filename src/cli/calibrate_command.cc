@@ -26,9 +26,10 @@ struct CalibrateOptions {
 
 Expected<void> calibrate_model(const CalibrateOptions& options) {
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.model.file, diagnostics));
+  OpenModel opened = TRY(open_model(options.model.file, diagnostics));
   const PrepareOptions wanted = TRY(prepare_options(options.model));
   const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.model.file));
+  opened.model.examples = fitting_examples(prepared.graph, std::move(opened.model.examples));
   const xnnpack::ThreadPool threads(options.threads);
   const auto start = std::chrono::steady_clock::now();
   const Statistics statistics =

@@ -54,7 +54,7 @@ Expected<void> evaluate_file(const EvalOptions& options) {
   on_one_thread.threads = 1;
   const LoadedProgram program = TRY(load_program(file, on_one_thread));
   Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(options.reference.file, diagnostics));
+  OpenModel opened = TRY(open_model(options.reference.file, diagnostics));
   PrepareOptions wanted = TRY(prepare_options(options.reference));
   // A program of fixed sizes is compared with the model at just these sizes.
   for (std::size_t i = 0; i < program.method.inputs().size() && i < opened.model.graph.inputs().size(); ++i) {
@@ -62,6 +62,7 @@ Expected<void> evaluate_file(const EvalOptions& options) {
     if (!input.is_dynamic) wanted.shapes.inputs[opened.model.graph[opened.model.graph.inputs()[i]].name] = input.sizes;
   }
   const Prepared prepared = TRY(within(prepare(opened.model.graph, wanted, diagnostics), options.reference.file));
+  opened.model.examples = fitting_examples(prepared.graph, std::move(opened.model.examples));
   const std::vector<std::int64_t> labels = TRY(labels_of(options.samples.data, diagnostics));
   const auto samples = finite_samples(
       TRY(samples_of(options.samples, options.reference.file, opened.model, prepared, diagnostics)), prepared.graph);

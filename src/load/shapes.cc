@@ -145,4 +145,16 @@ Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& re
   return wanted.result(sizes_wanted);
 }
 
+std::vector<std::optional<TensorView>> fitting_examples(const Graph& graph,
+                                                        std::vector<std::optional<TensorView>> examples) {
+  for (std::size_t i = 0; i < std::min(examples.size(), graph.inputs().size()); ++i) {
+    const Shape& shape = graph.type(graph.inputs()[i]).shape;
+    if (!examples[i] || shape.empty() || examples[i]->sizes.size() != shape.size()) continue;
+    const std::optional<std::int64_t> max = shape[0].is_fixed() ? shape[0].value() : graph.exprs().bounds(shape[0]).max;
+    std::int64_t& batch = examples[i]->sizes[0];
+    if (max && *max > 0) batch = std::min(batch, *max);
+  }
+  return examples;
+}
+
 }  // namespace isthmus

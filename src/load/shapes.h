@@ -9,6 +9,7 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
+#include "base/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus {
@@ -30,5 +31,9 @@ enum class SizesWanted : std::uint8_t {
 // to the example's, with a warning; what the request fixes is a note.
 Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& request, SizesWanted sizes_wanted,
                                       Diagnostics& diagnostics);
+
+// Examples of a model as a graph with requested shapes takes them: without the items of a batch beyond its largest.
+std::vector<std::optional<TensorView>> fitting_examples(const Graph& graph,
+                                                        std::vector<std::optional<TensorView>> examples);
 
 }  // namespace isthmus
