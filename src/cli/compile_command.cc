@@ -74,6 +74,7 @@ Expected<ExitCode> check(const CompileOptions& options) {
   const CompileSummary summary = summary_of(options.journey, journey);
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
+  TRY(demand_runnable(options.journey, journey));
   return verdict(options, summary);
 }
 
@@ -163,6 +164,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
   const std::optional<ethos_u::VelaOptions> vela = TRY(vela_options(options));
   TRY(travel(options.journey, true, journey));
+  TRY(demand_runnable(options.journey, journey));
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));

@@ -56,7 +56,7 @@ Expected<void> explain_model(const ExplainOptions& options) {
   }
   if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
   fmt::print("{}", words);
-  return {};
+  return demand_runnable(options.journey, journey);
 }
 
 }  // namespace

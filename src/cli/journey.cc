@@ -93,6 +93,11 @@ Expected<Journey> start(const JourneyOptions& options) {
 Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey) {
   const Graph& loaded = journey.opened.model.graph;
   journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
+  journey.opened.model.examples = fitting_examples(journey.prepared->graph, std::move(journey.opened.model.examples));
+  if (with_data) {  // samples cannot pass an op that is unknown
+    TRY(within(demand_known_ops(journey.prepared->graph, journey.prepared->partitioning, journey.backend()),
+               options.model.file));
+  }
   if (options.is_float) return keep_in_float(*journey.prepared, journey.backend());
   // An archive that PyTorch has quantized may know all that data would tell.
   if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
@@ -121,6 +126,10 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   TRY(quantize_with_gate(options, journey));
   if (!journey.held_out.has_bad_inputs) warn_of_ranges(journey);
   return {};
+}
+
+Expected<void> demand_runnable(const JourneyOptions& options, const Journey& journey) {
+  return within(demand_host_kernels(journey.graph(), journey.places(), journey.backend()), options.model.file);
 }
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey) {

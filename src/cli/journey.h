@@ -52,6 +52,8 @@ struct Journey {
 Expected<Journey> start(const JourneyOptions& options);
 // Up to where each node runs; with data as good as they will be in the program, without them only their types count.
 Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey);
+// Every command ends with the same error where a node can run nowhere, whatever it found out before.
+Expected<void> demand_runnable(const JourneyOptions& options, const Journey& journey);
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey);
 

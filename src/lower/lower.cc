@@ -35,16 +35,33 @@ std::string container_text(std::size_t leaves) {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend)
+  ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+                 ConstantData data = ConstantData::kNeeded)
       : graph_(graph),
         partitioning_(partitioning),
         backend_(backend),
-        values_(graph, lowered_.program),
+        values_(graph, lowered_.program, data),
         calls_(values_, lowered_.program.plans.emplace_back()) {
     lowered_.program.constants.emplace_back();
     lowered_.program.initial_values.emplace_back();
     plan().name = "forward";
     plan().chains.emplace_back();
+  }
+
+  // What runs on the host and what the model returns, without the delegates.
+  Expected<void> host_calls() {
+    for (const auto& step : partitioning_.schedule) {
+      if (const auto* node = std::get_if<NodeId>(&step)) TRY(add_host_call(*node));
+    }
+    for (const Output& output : graph_.outputs()) TRY(add_output(output));
+    return {};
+  }
+  Expected<void> foreign_calls() {
+    for (const auto& step : partitioning_.schedule) {
+      const auto* node = std::get_if<NodeId>(&step);
+      if (node != nullptr && graph_[*node].op == Op::kForeign) TRY(add_host_call(*node));
+    }
+    return {};
   }
 
   Expected<LoweredProgram> run(const std::vector<Order>& input_orders) {
@@ -180,6 +197,14 @@ class ProgramBuilder {
 Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                                const std::vector<Order>& input_orders) {
   return ProgramBuilder(graph, partitioning, backend).run(input_orders);
+}
+
+Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
+  return ProgramBuilder(graph, partitioning, backend, ConstantData::kOptional).host_calls();
+}
+
+Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
+  return ProgramBuilder(graph, partitioning, backend, ConstantData::kOptional).foreign_calls();
 }
 
 }  // namespace isthmus

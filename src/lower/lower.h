@@ -31,4 +31,10 @@ struct LoweredProgram {
 Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
                                const std::vector<Order>& input_orders = {});
 
+// The same failure without building anything: what has no place to run is refused whatever is asked of the model.
+// Constants need no data.
+Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+// The same for ops that are unknown, which nothing can run, whatever their neighbours are quantized to.
+Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+
 }  // namespace isthmus

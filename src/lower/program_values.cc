@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/known.h"
+
 namespace isthmus {
 
 pte::ValueIndex ProgramValues::add(pte::Value value) {
@@ -23,6 +25,9 @@ Expected<pte::ValueIndex> ProgramValues::tensor(ValueId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
   const Value& value = graph_[id];
   if (const Constant* constant_of_graph = graph_.constant(id)) {
+    if (!constant_of_graph->data && data_ == ConstantData::kOptional) {
+      return by_id_[id] = constant(value.type.dtype, fixed_sizes(value.type.shape).value_or(Ints{}), Blob());
+    }
     if (!constant_of_graph->data) return bad_input(fmt::format("constant %{} has no data", value.name));
     const TensorView& data = *constant_of_graph->data;
     return by_id_[id] = constant(data.dtype, data.sizes, contiguous_bytes(data));

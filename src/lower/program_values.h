@@ -14,9 +14,13 @@
 
 namespace isthmus {
 
+// Whether a constant without data is an error, or one whose data is not asked for yet.
+enum class ConstantData : std::uint8_t { kNeeded, kOptional };
+
 class ProgramValues {
  public:
-  ProgramValues(const Graph& graph, pte::Program& program) : graph_(graph), exprs_(graph.exprs()), program_(program) {}
+  ProgramValues(const Graph& graph, pte::Program& program, ConstantData data)
+      : graph_(graph), exprs_(graph.exprs()), program_(program), data_(data) {}
 
   // In which order the program's value lies in memory: row-major where nothing else is said before it is made.
   void set_order(ValueId id, Order order) { orders_[id] = std::move(order); }
@@ -53,6 +57,7 @@ class ProgramValues {
   const Graph& graph_;
   Exprs exprs_;
   pte::Program& program_;
+  ConstantData data_;
   std::map<ValueId, pte::ValueIndex> by_id_;
   std::map<ValueId, Order> orders_;
 };

@@ -175,24 +175,28 @@ TEST_F(Cli, ExplainWithDataKnowsTheNumbers) {
   EXPECT_GT(json["error"]["db"], 10);
 }
 
-TEST_F(Cli, ExplainAnOperatorThatNobodyKnows) {
+TEST_F(Cli, ExplainAnUnknownOperatorThenRefuseIt) {
   const std::filesystem::path renamed = folder_ / "renamed.pt2";
   test::write_renamed(kModel, "aten.concat.default", "aten.conkat.default", renamed);
   const Finished all = isthmus("explain " + renamed.string() + kTarget + "--json");
-  ASSERT_EQ(all.code, 0) << all.err;
+  ASSERT_EQ(all.code, 1) << all.err;
   const Json overview = Json::parse(all.out);
   EXPECT_EQ(overview["delegates"], 2);
   ASSERT_EQ(overview["roots"].size(), 1U) << overview["roots"];
   EXPECT_EQ(overview["roots"][0]["code"], "foreign-op");
   EXPECT_EQ(overview["roots"][0]["delegates"], 1);
   const Finished one = isthmus("explain " + renamed.string() + kTarget + "conkat --json");
-  ASSERT_EQ(one.code, 0) << one.err;
+  ASSERT_EQ(one.code, 1) << one.err;
   const Json json = Json::parse(one.out);
   EXPECT_EQ(json["place"], "host");
   ASSERT_EQ(json["causes"].size(), 1U);
   EXPECT_THAT(json["causes"][0]["because"].get<std::string>(), HasSubstr("Isthmus does not know this operator"));
   EXPECT_THAT(json["fix"].get<std::string>(), HasSubstr("there would be 1 delegate instead of 2"));
   const Finished checked = isthmus("check " + renamed.string() + kTarget + "--json");
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.err, HasSubstr("ExecuTorch has no host kernel for it"));
+  EXPECT_EQ(all.err, checked.err);
+  EXPECT_EQ(isthmus("compile " + renamed.string() + kTarget + "-o " + (folder_ / "m.pte").string()).err, checked.err);
   EXPECT_EQ(Json::parse(checked.out)["host"][0]["causes"][0]["code"], "foreign-op");
 }
 
