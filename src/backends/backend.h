@@ -42,6 +42,9 @@ struct LimitText {
   std::string_view sentence;
 };
 
+// Why no device can run a node: its numbers are complex, or its operator is unknown. Nothing for all others.
+std::optional<Reason> common_refusal(const Graph& graph, const Node& node);
+
 struct BackendDesc {
   std::string_view name;
   std::string_view what;  // one line for people

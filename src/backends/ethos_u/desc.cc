@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/backend.h"
 #include "backends/ethos_u/forms.h"
 #include "backends/ethos_u/legalize.h"
 #include "backends/ethos_u/limits.h"
@@ -150,9 +151,7 @@ std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, Cod
 }
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device) {
-  if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
-    return Reason{ReasonCode::kForeignOp, foreign->target};
-  }
+  if (auto reason = common_refusal(graph, node)) return reason;
   if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kBorder, {}};
   if (auto reason = value_refusal(graph, node)) return reason;
   return refusal_in_codes(graph, node, DType::kI8, device);

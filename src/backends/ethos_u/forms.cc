@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backends/backend.h"
 #include "backends/ethos_u/form_families.h"
 #include "exec/tensor.h"
 #include "ops/known.h"
@@ -86,9 +87,7 @@ const FormRow* find_form(Op op) {
 
 Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
   const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
-  if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
-    return refused({ReasonCode::kForeignOp, foreign->target});
-  }
+  if (auto reason = common_refusal(graph, node)) return refused(*std::move(reason));
   const FormRow* row = find_form(node.op);
   if (row == nullptr) return refused({ReasonCode::kNoForm, std::string(name_of(node.op))});
   if (auto reason = node_refusal({graph, node, codes, device}, *row)) return refused(*std::move(reason));

@@ -119,6 +119,9 @@ constexpr FormRow table_row(Op op) {
   return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide};
 }
 
+// A table of 16 bits is interpolated, so that a step becomes a slope: codes of 8 bits give the exact result.
+constexpr FormRow step_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table}; }
+
 constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kAdd>(Op::kAdd),
     pair_row<tosa::Op::kSub>(Op::kSub),
@@ -131,7 +134,7 @@ constexpr FormRow kElementwiseForms[] = {
     {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},
     table_row(Op::kNeg),
     table_row(Op::kAbs),
-    table_row(Op::kSign),
+    step_row(Op::kSign),
     table_row(Op::kExp),
     table_row(Op::kExp2),
     table_row(Op::kExpm1),
@@ -155,10 +158,10 @@ constexpr FormRow kElementwiseForms[] = {
     table_row(Op::kAtanh),
     table_row(Op::kErf),
     table_row(Op::kErfc),
-    table_row(Op::kFloor),
-    table_row(Op::kCeil),
-    table_row(Op::kRound),
-    table_row(Op::kTrunc),
+    step_row(Op::kFloor),
+    step_row(Op::kCeil),
+    step_row(Op::kRound),
+    step_row(Op::kTrunc),
     table_row(Op::kSigmoid),
     table_row(Op::kTanh),
     table_row(Op::kSilu),
@@ -170,7 +173,7 @@ constexpr FormRow kElementwiseForms[] = {
     table_row(Op::kElu),
     table_row(Op::kLeakyRelu),
     table_row(Op::kSoftplus),
-    table_row(Op::kHardshrink),
+    step_row(Op::kHardshrink),
     table_row(Op::kSoftshrink),
     table_row(Op::kNanToNum),
 };

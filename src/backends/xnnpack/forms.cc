@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "backends/backend.h"
 #include "backends/xnnpack/codes.h"
 #include "backends/xnnpack/form_families.h"
 #include "ops/table.h"
@@ -78,9 +79,7 @@ bool takes_bounds(const Node& node) {
 }
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
-  if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
-    return Reason{ReasonCode::kForeignOp, foreign->target};
-  }
+  if (auto reason = common_refusal(graph, node)) return reason;
   if (auto reason = value_refusal(graph, node.outputs[0])) return reason;
   for (const ValueId input : node.inputs) {
     if (auto reason = value_refusal(graph, input)) return reason;
