@@ -58,6 +58,12 @@ int fill_entries(const std::vector<double>& numbers, double unit, Table16& table
   return 1;
 }
 
+// A scale is a rounded number: what lies a hair beside an integer stands for the integer, where steps are.
+double place_of(double number) {
+  const double whole = std::nearbyint(number);
+  return std::abs(number - whole) <= std::abs(number) * 0x1p-22 ? whole : number;
+}
+
 MantissaTable make_reciprocal_table() {
   // 1 <= m / 2^30 < 2 over all of the index; 1/2 < 2^30 / m <= 1 over all of an entry.
   MantissaTable result{{}, 3 << 29, {1 << 30, 44}, 3 << 22, 24};
@@ -86,9 +92,9 @@ Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorTy
   const bool is_narrow = from.dtype == DType::kI8;
   std::vector<double> places;
   if (is_narrow) {
-    for (int code = -128; code < 128; ++code) places.push_back((code - from.quant->zero_point) * in_scale);
+    for (int code = -128; code < 128; ++code) places.push_back(place_of((code - from.quant->zero_point) * in_scale));
   } else {
-    for (int i = 0; i < 513; ++i) places.push_back((i * 128 - 32768) * in_scale);
+    for (int i = 0; i < 513; ++i) places.push_back(place_of((i * 128 - 32768) * in_scale));
   }
   std::vector<double> numbers = TRY(function_at(op, attrs, places, other));
   if (is_narrow && to.dtype == DType::kI8) {

@@ -422,6 +422,16 @@ TEST(IntegerTosa, SlopesOfTablesFit) {
   EXPECT_NEAR(static_cast<double>(table->result.apply(table->wide(-20000))), -32767, 2);
 }
 
+// 255 times a scale of 1 / 255 is a hair above 1 in floats: its ceil is 1.
+TEST(IntegerTosa, StepsAreWhereTheNumbersMeantAre) {
+  const TensorType from{DType::kI8, {4}, Quant{{1.0f / 255}, -128}};
+  const TensorType to{DType::kI8, {4}, Quant{{2.0f / 255}, -128}};
+  const auto table = function_table(Op::kCeil, NoAttrs{}, from, to);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->narrow.front(), -128);
+  for (std::size_t i = 1; i < table->narrow.size(); ++i) EXPECT_EQ(table->narrow[i], table->narrow[1]) << i;
+}
+
 TEST(IntegerTosa, Clamp) {
   for (const DType dtype : {DType::kI8, DType::kI16}) {
     const Coded x{all_codes(dtype), Quant{{0.01f}, 0}};
