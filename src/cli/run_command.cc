@@ -31,7 +31,7 @@ struct RunOptions {
 using Arrays = std::vector<std::vector<Tensor>>;  // by call
 using Outputs = std::vector<std::optional<Tensor>>;
 
-// What somebody runs: "the model", "the method".
+// What runs: "the model", "the method".
 struct Wanted {
   std::string_view what;
   std::size_t inputs = 0;

@@ -54,7 +54,7 @@ Lives lives_of(const pte::Plan& plan) {
     if (const auto* call = std::get_if<pte::DelegateCall>(&instruction)) touch_all(call->args);
   }
   for (const pte::ValueIndex output : plan.outputs) lives.touch(output, step + 1);
-  // What one run leaves the next one finds: nobody else is ever in its place.
+  // A run finds what the run before left: a state shares its memory with no other value.
   for (pte::ValueIndex i = 0; i < plan.values.size(); ++i) {
     const auto* tensor = std::get_if<pte::Tensor>(&plan.values[i]);
     if (tensor == nullptr || !tensor->is_state()) continue;

@@ -51,7 +51,7 @@ class SideBySide final : public Samples {
     const bool has_sequences = samples_.sequence() && runners_.size() == 1;
     while (ahead_.size() < kAhead * runners_.size()) {
       if (has_sequences && read_ > 0 && read_ % *samples_.sequence() == 0) {
-        // States begin anew: whoever has none of them is none the worse for it.
+        // States begin anew; without states this does nothing.
         if (!ahead_.empty()) break;
         runners_[0] = TRY(maker_());
       }

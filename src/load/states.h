@@ -8,7 +8,7 @@
 namespace isthmus {
 
 // Constants and inputs of a graph as it was loaded, in their order, that some call may write to: directly or through a
-// view. Who is named here may turn out to be unchanged; nobody else is written.
+// view. A buffer named here may turn out to be unchanged; no other one is written.
 std::vector<ValueId> written_in_place(const Graph& graph);
 
 }  // namespace isthmus

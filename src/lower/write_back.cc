@@ -46,7 +46,7 @@ class InPlace {
            place.sizes == written.sizes && place.dim_order == written.dim_order &&
            place.dynamism == pte::Dynamism::kStatic && written.dynamism == pte::Dynamism::kStatic;
   }
-  // The caller's, or somebody else's new value as well.
+  // The caller's tensor, or the new value of another state as well.
   bool is_elsewhere(pte::ValueIndex value) const {
     const auto has = [&](const std::vector<pte::ValueIndex>& list) {
       return std::ranges::find(list, value) != list.end();

@@ -13,7 +13,7 @@ struct WriteBack {
   pte::ValueIndex written = 0;
 };
 
-// Where nobody reads a place from the call on that makes the new value, that call writes straight to it: the value's
+// Where nothing reads a state from the call on that makes its new value, that call writes straight to it: the value's
 // own tensor is gone then. A call that reads the place and writes the value never does so, whatever the call is: a
 // delegate may still read what it has overwritten. Returns those that are left to be copied.
 std::vector<WriteBack> make_in_place(pte::Plan& plan, const std::vector<WriteBack>& writes);

@@ -210,7 +210,7 @@ class Applier {
   }
 
   Expected<void> add_float_node(const Node& node) {
-    // Whoever reads it quantizes each row, or nothing.
+    // Its readers quantize each row, or nothing.
     if (node.op != Op::kForeign && def(node.op).flow == QFlow::kPinsAsItRuns) {
       const ValueId made = as_float(node.inputs[0]);
       in_float_[node.outputs[0].index] = made;

@@ -435,7 +435,7 @@ bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precisio
   const Value& value = graph[id];
   if (value.type.dtype != DType::kF32 || value.kind == ValueKind::kConstant) return false;
   if (value.kind == ValueKind::kInput) return config.inputs != BorderType::kFloat;
-  if (value.kind == ValueKind::kState) return false;  // as far as ties go: whoever reads it can have its own codes
+  if (value.kind == ValueKind::kState) return false;  // as far as ties go: each reader can have its own codes
   return precision[value.index] == Precision::kCodes;
 }
 

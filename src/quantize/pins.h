@@ -2,7 +2,7 @@
 //
 // They stand in its fake_quantize nodes, which make of every number the nearest one that has a code. The result of such
 // a node is a value like others whose parameters nobody may change; what only such nodes read, over movers and clamps,
-// is seen by nobody before it is rounded. A dynamic_quantize asks for parameters that are chosen as the model runs:
+// has no reader before it is rounded. A dynamic_quantize asks for parameters that are chosen as the model runs:
 // layers behind it quantize each row where the device has that, and are like any other where it has not. Scales for
 // each channel of an activation are for no device.
 #pragma once

@@ -7,8 +7,8 @@
 
 namespace isthmus {
 
-// A state and what a run leaves in it are one tensor: it is kept as codes where both have the same parameters, whoever
-// makes the new value makes codes, nobody reads the state in other parameters, and its initial value clips nothing.
+// A state and what a run leaves in it are one tensor: it is kept as codes where both have the same parameters,
+// the new value is made as codes, no reader wants other parameters, and the initial value clips nothing.
 // Else it is kept in float. Either way the numbers are the same: codes that become floats and are rounded again with
 // the same parameters are the same codes.
 void choose_states(const Graph& graph, const QuantConfig& config, QuantPlan& plan);

@@ -217,7 +217,7 @@ class Widener {
     return result;
   }
 
-  // A byte more for whoever writes or reads; 16 bits to read and 8 to write for who takes 8 of 16 bits.
+  // A byte more for each writer and reader; a reader of 8 bits costs reading 16 and writing 8.
   double cost_of(const Candidate& candidate) const {
     double cost = 0;
     for (const std::uint32_t set : sets_of(candidate)) {

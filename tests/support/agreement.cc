@@ -32,7 +32,7 @@ std::string broken_agreement(const Graph& model, const std::vector<Tensor>& samp
   const BackendDesc& backend = *find_backend(target);
   Diagnostics diagnostics;
   auto prepared = prepare(model, {&backend, {}}, diagnostics);
-  if (!prepared) return {};  // refused before there is anything to quantize, whoever asks
+  if (!prepared) return {};  // refused before there is anything to quantize, in every command
   if (!demand_known_ops(prepared->graph, prepared->partitioning, backend)) return {};
   std::vector<std::optional<TensorView>> examples;
   for (const Tensor& input : sample) examples.emplace_back(input.view());

@@ -72,7 +72,7 @@ TEST(State, GoesOnFromRunToRun) {
   EXPECT_EQ(numbers((*interpret(graph, std::vector{floats({1, 2})}))[0]), (std::vector<float>{2, 2}));
 }
 
-// A state that nobody but its own update reads is no more than dead code; one that a later result needs is not.
+// A state that only its own update reads is dead code; one that a later result needs is not.
 TEST(State, IsDroppedWhereNoResultDependsOnIt) {
   const Graph graph = without_dead_code(parsed(R"(graph
   input %x : f32[2]
@@ -154,8 +154,8 @@ TEST(State, IsMemoryOfTheProgramWithAnInitialValue) {
   EXPECT_EQ(runs_of(program, {{1, 2}, {1, 2}}, true), (Rows{{2, 2}, {2, 2}}));
 }
 
-// Whatever else lives in the memory, nobody is ever in the place of a state.
-TEST(State, SharesItsMemoryWithNobody) {
+// No other value is ever in the place of a state, whatever else lives in the memory.
+TEST(State, SharesItsMemoryWithNoOtherValue) {
   pte::Program program = lowered(kSum);
   const auto emitted = emit(program);
   ASSERT_TRUE(emitted);
@@ -175,7 +175,7 @@ TEST(State, SharesItsMemoryWithNobody) {
 }
 
 // A call that reads the state must not write to it; one behind all readers may.
-TEST(State, IsWrittenStraightAwayWhereNobodyReadsItAnyMore) {
+TEST(State, IsWrittenDirectlyBehindItsLastReader) {
   EXPECT_EQ(calls_of(lowered(kSum), "aten::copy_"), 1u);
   const pte::Program program = lowered(R"(graph
   input %x : f32[2]
