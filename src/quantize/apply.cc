@@ -421,9 +421,10 @@ class Applier {
     const Moments& moments = found->second.moments;
     const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
     const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
+    const double trust = trust_in_means(moments, channels->second);
     std::vector<double> means;
     for (const double sum : channels->second.sum) {
-      means.push_back(std::nearbyint(sum / static_cast<double>(channels->second.count) / step) * step);
+      means.push_back(std::nearbyint(trust * sum / static_cast<double>(channels->second.count) / step) * step);
     }
     return means;
   }

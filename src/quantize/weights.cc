@@ -322,4 +322,17 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
           view_of(DType::kF32, {static_cast<std::int64_t>(outputs)}, std::move(float_bytes))};
 }
 
+double trust_in_means(const Moments& moments, const ChannelStatistics& channels) {
+  const auto count = static_cast<double>(channels.count);
+  if (channels.count < 2 || channels.sum.empty() || moments.count == 0) return 0;
+  double squares = 0;
+  for (const double sum : channels.sum) squares += sum / count * (sum / count);
+  squares /= static_cast<double>(channels.sum.size());
+  const double within = std::max(moments.sum_of_squares / static_cast<double>(moments.count) - squares, 0.0);
+  const double by_chance = within / (count - 1);
+  constexpr double kNoticed = 1.0 / 64;  // less than this part does not matter
+  if (by_chance <= kNoticed * squares) return 1;
+  return std::max(1 - by_chance / squares, 0.0);
+}
+
 }  // namespace isthmus

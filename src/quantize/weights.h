@@ -49,4 +49,8 @@ Magnitudes magnitudes_of(const Node& node, const TensorView& weights);
 QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, float input_scale,
                               const LayerOptions& options);
 
+// How much of the means of channels another sample would show again, from 0 to 1. Means of few numbers are mostly
+// chance: of their average square, the variance within channels over the number of each channel's elements is.
+double trust_in_means(const Moments& moments, const ChannelStatistics& channels);
+
 }  // namespace isthmus

@@ -111,6 +111,24 @@ TEST(Weights, GroupsOfATransposedConvolutionHaveTheirOwnBiases) {
   EXPECT_THAT(magnitudes_of(node, weights.view()).sums, ElementsAre(5, 7, 9, 17, 19, 136));
 }
 
+TEST(Weights, MeansOfFewNumbersAreTrustedLess) {
+  // Two channels of means 1 and -1, and a variance of 4 within each.
+  const auto trust = [](std::uint64_t count) {
+    const auto n = static_cast<double>(count);
+    Moments moments;
+    moments.count = 2 * count;
+    moments.sum_of_squares = 2 * n * (1 + 4);
+    ChannelStatistics channels;
+    channels.count = count;
+    channels.sum = {n, -n};
+    return trust_in_means(moments, channels);
+  };
+  EXPECT_EQ(trust(1), 0);
+  EXPECT_EQ(trust(5), 0) << "four of the five parts of a square are chance";
+  EXPECT_NEAR(trust(17), 0.75, 1e-9);
+  EXPECT_EQ(trust(1000), 1);
+}
+
 TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
   // Many small numbers and a single larger one.
   std::vector<float> numbers(4000);
