@@ -5,12 +5,13 @@
 #include <filesystem>
 #include <string>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "formats/pt2.h"
 #include "load/load.h"
 #include "pipeline.h"
 #include "run/method.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -28,9 +29,9 @@ Expected<void> compare(benchmark::State& state, const Case& files, std::size_t t
   const pt2::Archive archive = TRY(pt2::read_archive(TRY(map_file(files.model))));
   Diagnostics diagnostics;
   const Model model = TRY(load(archive, diagnostics));
-  const PrepareOptions options{find_backend("xnnpack"), {}};
+  const PrepareOptions options{find_target("xnnpack"), {}};
   const Prepared prepared = TRY(prepare(model.graph, options, diagnostics));
-  const Compiled compiled = TRY(compile(prepared, *options.backend, model.examples, nullptr));
+  const Compiled compiled = TRY(compile(prepared, *options.target, model.examples, nullptr));
   const xnnpack::ThreadPool threads(thread_count);
   double plain = 0;
   double calibration = 0;

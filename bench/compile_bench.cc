@@ -9,6 +9,7 @@
 #include "load/load.h"
 #include "pipeline.h"
 #include "run/method.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -21,9 +22,9 @@ Expected<Model> open(const std::string& path) {
 
 Expected<Compiled> compile_model(const Model& model) {
   Diagnostics diagnostics;
-  const PrepareOptions options{find_backend("xnnpack"), {}};
+  const PrepareOptions options{find_target("xnnpack"), {}};
   Prepared prepared = TRY(prepare(model.graph, options, diagnostics));
-  Compiled compiled = TRY(compile(prepared, *options.backend, model.examples, nullptr));
+  Compiled compiled = TRY(compile(prepared, *options.target, model.examples, nullptr));
   compiled.times.insert(compiled.times.begin(), prepared.times.begin(), prepared.times.end());
   return compiled;
 }

@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "formats/pt2.h"
 #include "load/load.h"
 #include "pipeline.h"
 #include "run/measure.h"
 #include "run/method.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -45,20 +46,20 @@ Expected<Made> make(const Files& files, std::size_t thread_count) {
   const pt2::Archive archive = TRY(pt2::read_archive(TRY(map_file(files.model))));
   Diagnostics diagnostics;
   const Model model = TRY(load(archive, diagnostics));
-  const PrepareOptions options{find_backend("xnnpack"), {}};
+  const PrepareOptions options{find_target("xnnpack"), {}};
   const Prepared prepared = TRY(prepare(model.graph, options, diagnostics));
   const auto samples = TRY(open_samples(files.data, prepared.graph, {}, diagnostics));
   const Statistics statistics = TRY(calibrate(prepared, *samples, threads, {}, diagnostics));
-  const QuantizedModel quantized = TRY(quantize(prepared, *options.backend, &statistics, {}, diagnostics));
+  const QuantizedModel quantized = TRY(quantize(prepared, *options.target, &statistics, {}, diagnostics));
   Compiled compiled =
-      TRY(compile(quantized.quantized.graph, quantized.partitioning, *options.backend, model.examples, threads.get()));
+      TRY(compile(quantized.quantized.graph, quantized.partitioning, *options.target, model.examples, threads.get()));
   made.compile_seconds = seconds_since(start);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   made.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
   for (const DelegateSummary& delegate : compiled.delegates) made.nodes += delegate.device_nodes;
   made.ours = std::move(compiled.bytes);
-  made.in_float = TRY(compile(prepared, *options.backend, model.examples, threads.get())).bytes;
+  made.in_float = TRY(compile(prepared, *options.target, model.examples, threads.get())).bytes;
   return made;
 }
 

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/check.h"
 #include "emit/emit.h"
 #include "exec/interpreter.h"
 #include "ops/emitter.h"
 #include "pipeline.h"
 #include "stats/measure.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus {
 namespace {
@@ -99,19 +100,19 @@ struct Spent {
   std::map<std::string, double> by_stage;
 };
 Spent spend(const Graph& graph, const Statistics& statistics) {
-  const BackendDesc& backend = *find_backend("ethos-u85-256");
+  const TargetDesc& target = *find_target("ethos-u85-256");
   Diagnostics diagnostics;
   Spent spent;
   const auto add = [&](const std::vector<StageTime>& times) {
     for (const StageTime& time : times) spent.by_stage[time.stage] += time.seconds;
   };
   const double start = cpu_seconds();
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
   CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
-  const auto model = quantize(*prepared, backend, &statistics, {}, diagnostics);
+  const auto model = quantize(*prepared, target, &statistics, {}, diagnostics);
   CHECK(model.has_value(), model ? "" : model.error().text());
   const double before_lower = cpu_seconds();
-  auto lowered = lower(model->quantized.graph, model->partitioning, backend);
+  auto lowered = lower(model->quantized.graph, model->partitioning, target);
   CHECK(lowered.has_value(), lowered ? "" : lowered.error().text());
   const auto emitted = emit(std::move(lowered->program));
   CHECK(emitted.has_value(), emitted ? "" : emitted.error().text());
@@ -140,7 +141,7 @@ void compile_residual_networks(benchmark::State& state) {
   Diagnostics diagnostics;
   for (const std::size_t blocks : kBlocks) {
     Graph graph = ResidualNetwork(blocks).graph;
-    const auto prepared = prepare(graph, {find_backend("ethos-u85-256"), {}}, diagnostics);
+    const auto prepared = prepare(graph, {find_target("ethos-u85-256"), {}}, diagnostics);
     CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
     Statistics statistics = observed(prepared->graph);
     rows[blocks] = {std::move(graph), std::move(statistics), {}, {}};

@@ -7,12 +7,13 @@
 #include <random>
 #include <string>
 
-#include "backends/backend.h"
 #include "exec/tensor.h"
 #include "ops/emitter.h"
 #include "quantize/apply.h"
 #include "quantize/plan.h"
 #include "quantize/prove.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus {
 namespace {
@@ -109,19 +110,19 @@ Statistics statistics_of(const Graph& graph, bool with_histograms) {
 void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_histograms) {
   const Graph graph = Chain(pattern).make(nodes);
   const Statistics statistics = statistics_of(graph, with_histograms);
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   const QuantConfig config;
   std::size_t cuts = 0;
   double planning = 0;
   for (auto _ : state) {
     Diagnostics diagnostics;
     const std::clock_t start = std::clock();
-    const auto planned = plan(graph, backend, &statistics, config, diagnostics);
+    const auto planned = plan(graph, target, &statistics, config, diagnostics);
     if (!planned) return state.SkipWithError(planned.error().message.c_str());
     planning += 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    const auto applied = apply(graph, *planned, backend, &statistics, config);
+    const auto applied = apply(graph, *planned, target, &statistics, config);
     if (!applied) return state.SkipWithError(applied.error().message.c_str());
-    const auto proven = prove(*applied, backend, graph, config);
+    const auto proven = prove(*applied, target, graph, config);
     if (!proven) return state.SkipWithError(proven.error().message.c_str());
     cuts = planned->cuts.size();
   }

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "base/bytes.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "run/measure.h"
 #include "run/method.h"
 

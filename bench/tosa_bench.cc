@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "backends/tosa/interpreter.h"
-#include "backends/tosa/rules.h"
-#include "backends/xnnpack/thread_pool.h"
 #include "base/check.h"
+#include "engines/xnnpack/thread_pool.h"
+#include "targets/tosa/interpreter.h"
+#include "targets/tosa/rules.h"
 
 namespace isthmus {
 namespace {

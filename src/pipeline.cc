@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "backends/xnnpack/desc.h"
 #include "canonicalize/canonicalize.h"
 #include "emit/emit.h"
 #include "evaluate/layer_errors.h"
@@ -20,6 +19,8 @@
 #include "quantize/precision.h"
 #include "quantize/prove.h"
 #include "run/method.h"
+#include "targets/registry.h"
+#include "targets/xnnpack/desc.h"
 
 namespace isthmus {
 namespace {
@@ -71,7 +72,7 @@ Expected<void> try_out(const std::vector<std::byte>& bytes, const std::vector<st
 Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites) {
   Clock clock(times);
-  const bool needs_numbers = options.backend != nullptr && options.backend->needs_fixed_sizes;
+  const bool needs_numbers = options.target != nullptr && options.target->needs_fixed_sizes;
   const SizesWanted wanted = needs_numbers ? SizesWanted::kKnown : SizesWanted::kBounded;
   const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, wanted, diagnostics)));
   return clock.stage("canonicalize", canonicalize(graph, diagnostics, {}, &rewrites));
@@ -81,15 +82,15 @@ Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, D
   Prepared result;
   Graph canonical = TRY(canonical_graph(loaded, options, diagnostics, result.times, result.rewrites));
   Clock clock(result.times);
-  result.graph = TRY(clock.stage("legalize", legalize(std::move(canonical), *options.backend, {}, &result.rewrites)));
-  result.partitioning = clock.stage("partition", partition(result.graph, *options.backend));
+  result.graph = TRY(clock.stage("legalize", legalize(std::move(canonical), *options.target, {}, &result.rewrites)));
+  result.partitioning = clock.stage("partition", partition(result.graph, *options.target));
   return result;
 }
 
-Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend) {
+Expected<void> keep_in_float(Prepared& prepared, const TargetDesc& target) {
   if (!is_quantized_by_archive(prepared.graph)) return {};
   prepared.graph = TRY(with_conversions(prepared.graph));
-  prepared.partitioning = partition(prepared.graph, backend);
+  prepared.partitioning = partition(prepared.graph, target);
   return {};
 }
 
@@ -99,7 +100,7 @@ namespace {
 // two apart it is asked for: what somebody reads outside of a segment exists.
 Partitioning with_all_measured(const Graph& graph, Partitioning on_xnnpack) {
   const auto is_apart_somewhere = [&](const Node& maker) {
-    return std::ranges::any_of(backends(), [&](const BackendDesc* target) {
+    return std::ranges::any_of(all_targets(), [&](const TargetDesc* target) {
       return target->integers.takes_bounds == nullptr || !target->integers.takes_bounds(maker);
     });
   };
@@ -139,12 +140,12 @@ Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const
 namespace {
 
 // Pins that the device cannot hold beside each other give way, and the model says so from then on.
-Expected<QuantPlan> plan_with_pins(Graph& model, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const Statistics* statistics,
                                    const QuantConfig& config, Diagnostics& diagnostics) {
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds; ++round) {
     Diagnostics said = diagnostics;
-    QuantPlan found = TRY(plan(model, backend, statistics, config, said));
+    QuantPlan found = TRY(plan(model, target, statistics, config, said));
     if (found.moved_pins.empty()) {
       diagnostics = std::move(said);
       return found;
@@ -154,7 +155,7 @@ Expected<QuantPlan> plan_with_pins(Graph& model, const BackendDesc& backend, con
       diagnostics.warn("illegal-ratio", model[value].name,
                        fmt::format("{} cannot bridge the scales that the archive gives around %{}: its own is widened "
                                    "from {:.6g} to {:.6g}; give its neighbours ranges that are closer to each other",
-                                   backend.name, model[value].name, before, static_cast<double>(pin.quant.scale())));
+                                   target.name, model[value].name, before, static_cast<double>(pin.quant.scale())));
     }
     model = with_pins(model, found.moved_pins);
   }
@@ -163,23 +164,23 @@ Expected<QuantPlan> plan_with_pins(Graph& model, const BackendDesc& backend, con
 
 }  // namespace
 
-Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, Diagnostics& diagnostics) {
   QuantizedModel result;
   Clock clock(result.times);
-  result.model = TRY(settle_pins(prepared.graph, backend, diagnostics));
+  result.model = TRY(settle_pins(prepared.graph, target, diagnostics));
   Equalized equalized;
   if (config.equalize && statistics != nullptr) {
     equalized = TRY(clock.stage("equalize", equalize(result.model, *statistics)));
     result.model = std::move(equalized.graph);
     statistics = &equalized.statistics;
   }
-  result.plan = TRY(clock.stage("plan", plan_with_pins(result.model, backend, statistics, config, diagnostics)));
+  result.plan = TRY(clock.stage("plan", plan_with_pins(result.model, target, statistics, config, diagnostics)));
   const Graph& graph = result.model;
-  result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, backend, statistics, config)));
+  result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, target, statistics, config)));
   TRY(verify(result.quantized.graph));
-  TRY(clock.stage("prove", prove(result.quantized, backend, graph, config)));
-  result.partitioning = clock.stage("partition", partition(result.quantized.graph, backend));
+  TRY(clock.stage("prove", prove(result.quantized, target, graph, config)));
+  result.partitioning = clock.stage("partition", partition(result.quantized.graph, target));
   return result;
 }
 
@@ -190,14 +191,14 @@ bool needs_samples(const QuantConfig& config) {
 namespace {
 
 // The nodes whose own rounding is the worst: those that compute, not those that hand on what others computed.
-QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const BackendDesc& backend,
+QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const TargetDesc& target,
                           std::vector<ValueError> errors) {
   std::ranges::stable_sort(errors, {}, [](const ValueError& error) { return error.rounding.db(); });
-  const std::vector<bool> is_fused = fused_clamps(model.model, backend);
+  const std::vector<bool> is_fused = fused_clamps(model.model, target);
   const auto promote = [&](ValueId value) {
     QuantRule rule;
     rule.node = model.model[value].name;
-    if (backend.integers.has_float) {
+    if (target.integers.has_float) {
       rule.in_float = true;
     } else {
       rule.storage = DType::kI16;
@@ -211,7 +212,7 @@ QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const
     if (maker == nullptr) continue;
     // A clamp that is part of the node before it goes with that.
     const bool is_part = is_fused[model.model[error.value].index];
-    if (must_share(backend.integers, maker->op) && !is_part) continue;
+    if (must_share(target.integers, maker->op) && !is_part) continue;
     promote(error.value);
     if (is_part) promote(maker->inputs[0]);
     --left;
@@ -221,23 +222,23 @@ QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const
 
 }  // namespace
 
-Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
                                   Diagnostics& diagnostics) {
   QuantConfig wanted = config;
   if (config.promote > 0) {
     Diagnostics ignored;
-    const QuantizedModel first = TRY(quantize(prepared, backend, statistics, config, ignored));
+    const QuantizedModel first = TRY(quantize(prepared, target, statistics, config, ignored));
     const auto source = given_samples(samples);
     wanted =
-        with_promoted(config, first, backend,
-                      TRY(layer_errors(first.model, first.quantized, first.plan, backend, *source, samples.size())));
+        with_promoted(config, first, target,
+                      TRY(layer_errors(first.model, first.quantized, first.plan, target, *source, samples.size())));
   }
-  QuantizedModel result = TRY(quantize(prepared, backend, statistics, wanted, diagnostics));
+  QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics));
   if (config.bias_correction == BiasCorrection::kSequential) {
     Clock clock(result.times);
-    TRY(clock.stage("correct", correct_biases(result.model, result.quantized, backend, samples)));
-    TRY(clock.stage("prove", prove(result.quantized, backend, result.model, wanted)));
+    TRY(clock.stage("correct", correct_biases(result.model, result.quantized, target, samples)));
+    TRY(clock.stage("prove", prove(result.quantized, target, result.model, wanted)));
   }
   return result;
 }
@@ -256,12 +257,12 @@ Expected<std::vector<ethos_u::VelaResult>> compile_delegates(pte::Program& progr
 
 }  // namespace
 
-Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
                            const ethos_u::VelaOptions* vela, const std::vector<Order>& input_orders) {
   Compiled result;
   Clock clock(result.times);
-  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, backend, input_orders)));
+  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, target, input_orders)));
   pte::Program program = lowered.program;
   Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
   TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));

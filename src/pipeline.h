@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/ethos_u/vela.h"
-#include "backends/partitioning.h"
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/calibrate.h"
@@ -23,6 +20,9 @@
 #include "quantize/apply.h"
 #include "quantize/config.h"
 #include "quantize/plan.h"
+#include "targets/ethos_u/vela.h"
+#include "targets/partitioning.h"
+#include "targets/target.h"
 
 struct pthreadpool;
 
@@ -35,7 +35,7 @@ struct StageTime {
 };
 
 struct PrepareOptions {
-  const BackendDesc* backend = nullptr;
+  const TargetDesc* target = nullptr;
   ShapeRequest shapes;
 };
 
@@ -52,7 +52,7 @@ Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& optio
 Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics);
 
 // The same to be compiled in float. What the archive has quantized is rounded as it is there.
-Expected<void> keep_in_float(Prepared& prepared, const BackendDesc& backend);
+Expected<void> keep_in_float(Prepared& prepared, const TargetDesc& target);
 
 // What a calibration computes floats with.
 enum class FloatKernels : std::uint8_t {
@@ -76,14 +76,14 @@ struct QuantizedModel {
 
 // Without statistics the types are right and the parameters mean nothing: enough to say where each node runs. The
 // result has been proven against the demands of the target.
-Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, Diagnostics& diagnostics);
 
 // Whether the configuration asks for something that has to see samples again.
 bool needs_samples(const QuantConfig& config);
 
 // The same with some samples at hand: the worst nodes in float where that is wanted, biases corrected layer by layer.
-Expected<QuantizedModel> quantize(const Prepared& prepared, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
                                   Diagnostics& diagnostics);
 
@@ -102,13 +102,13 @@ struct Compiled {
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
 // zeros where there are none): what any of them refuses is an error, and there are no bytes. With `vela` it compiles
 // the delegates then; null: they hold TOSA graphs where the target wants them. For `input_orders` see lower.h.
-Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
                            const ethos_u::VelaOptions* vela = nullptr, const std::vector<Order>& input_orders = {});
 // The same of a model that stays in float.
-inline Expected<Compiled> compile(const Prepared& prepared, const BackendDesc& backend,
+inline Expected<Compiled> compile(const Prepared& prepared, const TargetDesc& target,
                                   const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {
-  return compile(prepared.graph, prepared.partitioning, backend, examples, threads);
+  return compile(prepared.graph, prepared.partitioning, target, examples, threads);
 }
 
 }  // namespace isthmus

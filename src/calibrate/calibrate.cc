@@ -13,7 +13,6 @@
 #include <numeric>
 #include <set>
 
-#include "backends/xnnpack/tapped.h"
 #include "calibrate/finite.h"
 #include "exec/interpreter.h"
 #include "ir/fingerprint.h"
@@ -21,6 +20,7 @@
 #include "ops/table.h"
 #include "stats/measure.h"
 #include "stats/stats_file.h"
+#include "targets/xnnpack/tap.h"
 
 namespace isthmus {
 namespace {
@@ -151,7 +151,7 @@ class Worker {
 
   Expected<void> build() {
     for (const Segment& segment : places_.segments) {
-      segments_.push_back(TRY(xnnpack::TappedSegment::build(graph_, segment)));
+      segments_.push_back(TRY(xnnpack::tapped(graph_, segment)));
     }
     find_last_readers();
     return {};
@@ -231,7 +231,7 @@ class Worker {
   const Graph& graph_;
   const Partitioning& places_;
   Collector collector_;
-  std::vector<xnnpack::TappedSegment> segments_;
+  std::vector<xnnpack::TappedRuntime> segments_;
   std::vector<std::vector<ValueId>> unread_after_;  // by step
 };
 

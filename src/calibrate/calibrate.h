@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <functional>
 
-#include "backends/partitioning.h"
-#include "backends/xnnpack/thread_pool.h"
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "ir/graph.h"
 #include "stats/statistics.h"
+#include "targets/partitioning.h"
 
 namespace isthmus {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "load/load.h"
 #include "pipeline.h"
 #include "stats/statistics.h"

@@ -57,7 +57,7 @@ Expected<void> print_stage(const CompileOptions& options, bool with_data, Journe
   } else {
     TRY(travel(options.journey, with_data, journey));
     TextOptions text;
-    if (options.stage == "partition") text.notes = notes_of(journey.places(), journey.backend().name);
+    if (options.stage == "partition") text.notes = notes_of(journey.places(), journey.target().name);
     fmt::print("{}", print(journey.graph(), text));
   }
   print_diagnostics(journey.diagnostics);
@@ -171,7 +171,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     const bool is_compiled = journey.compiled && !vela && options.input_layouts.empty();
     const Compiled compiled =
         is_compiled ? *std::exchange(journey.compiled, std::nullopt)
-                    : TRY(within(compile(journey.graph(), journey.places(), journey.backend(),
+                    : TRY(within(compile(journey.graph(), journey.places(), journey.target(),
                                          journey.opened.model.examples, nullptr, vela ? &*vela : nullptr, orders),
                                  options.file()));
     add_file(summary, options.output, journey.graph(), compiled);

@@ -45,7 +45,7 @@ Expected<std::string> words_about_node(const ExplainOptions& options, const Jour
 Expected<void> explain_model(const ExplainOptions& options) {
   Journey journey = TRY(start(options.journey));
   TRY(travel(options.journey, !options.journey.samples.data.empty(), journey));
-  const Outcome outcome = outcome_of(journey.backend(), *journey.prepared, journey.codes());
+  const Outcome outcome = outcome_of(journey.target(), *journey.prepared, journey.codes());
   const HostCauses host(outcome);
   std::string words;
   if (options.node.empty()) {

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <memory>
 
-#include "backends/xnnpack/desc.h"
 #include "evaluate/layer_errors.h"
 #include "exec/integer_constants.h"
 #include "exec/interpreter.h"
 #include "partition/partition.h"
 #include "run/method.h"
+#include "targets/xnnpack/desc.h"
 
 namespace isthmus {
 

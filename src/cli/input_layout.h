@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/layout.h"
 #include "base/expected.h"
 #include "ir/graph.h"
+#include "targets/layout.h"
 
 namespace isthmus {
 

@@ -95,10 +95,10 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
   journey.opened.model.examples = fitting_examples(journey.prepared->graph, std::move(journey.opened.model.examples));
   if (with_data) {  // samples cannot pass an op that is unknown
-    TRY(within(demand_known_ops(journey.prepared->graph, journey.prepared->partitioning, journey.backend()),
+    TRY(within(demand_known_ops(journey.prepared->graph, journey.prepared->partitioning, journey.target()),
                options.model.file));
   }
-  if (options.is_float) return keep_in_float(*journey.prepared, journey.backend());
+  if (options.is_float) return keep_in_float(*journey.prepared, journey.target());
   // An archive that PyTorch has quantized may know all that data would tell.
   if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
       is_quantized_by_archive(journey.prepared->graph)) {
@@ -129,11 +129,11 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
 }
 
 Expected<void> demand_runnable(const JourneyOptions& options, const Journey& journey) {
-  return within(demand_host_kernels(journey.graph(), journey.places(), journey.backend()), options.model.file);
+  return within(demand_host_kernels(journey.graph(), journey.places(), journey.target()), options.model.file);
 }
 
 CompileSummary summary_of(const JourneyOptions& options, const Journey& journey) {
-  return summarize(options.model.file, journey.backend(), *journey.prepared, journey.codes(), journey.diagnostics);
+  return summarize(options.model.file, journey.target(), *journey.prepared, journey.codes(), journey.diagnostics);
 }
 
 Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& options, const Journey& journey,
@@ -151,8 +151,8 @@ Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& opt
 Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey) {
   constexpr std::size_t kMostSamples = 4;
   const auto samples = given_samples(TRY(few_samples(options, journey, kMostSamples)));
-  return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan,
-                      journey.backend(), *samples, kMostSamples);
+  return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan, journey.target(),
+                      *samples, kMostSamples);
 }
 
 }  // namespace isthmus

@@ -42,7 +42,7 @@ struct Journey {
   std::optional<QuantizedModel> quantized;
   std::optional<Compiled> compiled;  // of `quantized`, where it was tried already; never for a device's own compiler
 
-  const BackendDesc& backend() const { return *wanted.backend; }
+  const TargetDesc& target() const { return *wanted.target; }
   const QuantizedModel* codes() const { return quantized ? &*quantized : nullptr; }
   // What runs, and where.
   const Graph& graph() const { return quantized ? quantized->quantized.graph : prepared->graph; }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/cpus.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -32,7 +33,7 @@ Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
   std::vector<std::string> targets;
-  for (const BackendDesc* backend : backends()) targets.emplace_back(backend->name);
+  for (const TargetDesc* target : all_targets()) targets.emplace_back(target->name);
   const CLI::Validator is_target = CLI::IsMember(targets).description("see `isthmus targets`");
   command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
   command.add_option("--target", options.target, "where it is to run")->required()->check(is_target);
@@ -45,7 +46,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
 
 Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
   PrepareOptions result;
-  result.backend = find_backend(options.target);
+  result.target = find_target(options.target);
   result.shapes.batch = options.batch;
   result.shapes.most_batch = options.most_batch;
   for (const std::string& text : options.shapes) result.shapes.inputs.insert(TRY(read_shape(text)));

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/tosa/interpreter.h"
-#include "backends/xnnpack/thread_pool.h"
 #include "base/expected.h"
 #include "cli/open_model.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "run/method.h"
+#include "targets/tosa/interpreter.h"
 
 namespace isthmus {
 

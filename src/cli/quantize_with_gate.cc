@@ -60,7 +60,7 @@ class Attempts {
     }
     Tried result;
     result.model =
-        TRY(within(quantize(*journey_.prepared, journey_.backend(), statistics_, config, refining_, result.said),
+        TRY(within(quantize(*journey_.prepared, journey_.target(), statistics_, config, refining_, result.said),
                    options_.model.file));
     const std::size_t place = std::min<std::size_t>(tried_.size(), 1);
     tried_.resize(place + 1);
@@ -73,10 +73,10 @@ class Attempts {
   Expected<Runner> runner(const QuantConfig& config) {
     Tried& tried = *TRY(quantized(config));
     const Graph& graph = tried.model.quantized.graph;
-    if (options_.samples.is_reproducible) return integer_runners(graph, journey_.backend().integers.arithmetic)();
+    if (options_.samples.is_reproducible) return integer_runners(graph, journey_.target().integers.arithmetic)();
     if (!tried.compiled) {
       tried.compiled =
-          TRY(compile(graph, tried.model.partitioning, journey_.backend(), journey_.opened.model.examples, nullptr));
+          TRY(compile(graph, tried.model.partitioning, journey_.target(), journey_.opened.model.examples, nullptr));
     }
     return program_runners(Blob(tried.compiled->bytes, nullptr), &graph)();
   }
@@ -98,7 +98,7 @@ class Attempts {
 
 // Whether some first layers would be computed in float.
 bool has_float_stem(const Journey& journey) {
-  if (!journey.backend().integers.has_float) return false;
+  if (!journey.target().integers.has_float) return false;
   const std::vector<bool> is_first = front_layers(journey.prepared->graph, journey.config.front);
   return std::ranges::find(is_first, true) != is_first.end();
 }

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "report/op_table.h"
 #include "report/target_table.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -19,8 +20,8 @@ struct TargetsOptions {
 std::string answer(const TargetsOptions& options) {
   if (options.wants_ops) return options.wants_json ? op_table_json() : op_table_text();
   if (options.target.empty()) return options.wants_json ? targets_json() : targets_text();
-  const BackendDesc& backend = *find_backend(options.target);
-  return options.wants_json ? target_json(backend) : target_text(backend);
+  const TargetDesc& target = *find_target(options.target);
+  return options.wants_json ? target_json(target) : target_text(target);
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ Command add_targets(CLI::App& app) {
   CLI::App* command = app.add_subcommand("targets", "The targets, what one of them can do, and all operators.");
   const auto options = std::make_shared<TargetsOptions>();
   std::vector<std::string> names;
-  for (const BackendDesc* backend : backends()) names.emplace_back(backend->name);
+  for (const TargetDesc* target : all_targets()) names.emplace_back(target->name);
   CLI::Option* target =
       command->add_option("TARGET", options->target, "one target: its ops, what others become, its limits")
           ->check(CLI::IsMember(names).description(""));

@@ -42,7 +42,7 @@ std::vector<float> dequantized(const Tensor& codes, const Quant& quant) {
 }
 
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
-                                               const BackendDesc& backend, Samples& samples, std::size_t most) {
+                                               const TargetDesc& target, Samples& samples, std::size_t most) {
   const Graph& graph = quantized.graph;
   std::map<ValueId, ValueError> errors;
   std::map<ValueId, Quant> own;
@@ -57,7 +57,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       made_as.try_emplace(*source, ValueId{i});
   }
   // What stands before a fused clamp is never seen; its codes may be saturated.
-  const std::vector<bool> is_fused = fused_clamps(model, backend);
+  const std::vector<bool> is_fused = fused_clamps(model, target);
   for (std::size_t n = 0; n < model.nodes().size(); ++n) {
     if (is_fused[n] && plan.precision[n] == Precision::kCodes) made_as.erase(model.nodes()[n].inputs[0]);
   }
@@ -84,7 +84,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
       error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
     };
-    TRY(interpret_integers(graph, *sample, backend.integers.arithmetic, compare, &in_codes));
+    TRY(interpret_integers(graph, *sample, target.integers.arithmetic, compare, &in_codes));
   }
   std::vector<ValueError> result;
   for (const auto& [value, error] : errors) result.push_back(error);

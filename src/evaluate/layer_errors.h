@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/expected.h"
 #include "calibrate/samples.h"
 #include "evaluate/evaluate.h"
 #include "quantize/apply.h"
 #include "quantize/plan.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -21,7 +21,7 @@ struct ValueError {
 
 // Of every value that has codes, in execution order, over at most so many samples. Both graphs are interpreted.
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
-                                               const BackendDesc& backend, Samples& samples, std::size_t most);
+                                               const TargetDesc& target, Samples& samples, std::size_t most);
 
 // The numbers that codes stand for.
 std::vector<float> dequantized(const Tensor& codes, const Quant& quant);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "evaluate/evaluate.h"
 
 namespace isthmus {

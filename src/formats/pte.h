@@ -118,7 +118,7 @@ struct CompileSpec {
 };
 
 struct Delegate {
-  std::string id;  // the backend's name
+  std::string id;  // the target's name
   Blob blob;
   std::vector<CompileSpec> compile_specs;
 };

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/expected.h"
 #include "ir/graph.h"
 #include "ops/rewrite.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -15,7 +15,7 @@ struct LegalizeOptions {
 };
 
 // The rows of the target's table and the simplifications, to a fixpoint. What has no form even then stays as it is.
-Expected<Graph> legalize(Graph graph, const BackendDesc& backend, const LegalizeOptions& options = {},
+Expected<Graph> legalize(Graph graph, const TargetDesc& target, const LegalizeOptions& options = {},
                          std::vector<RewriteTime>* times = nullptr);
 
 }  // namespace isthmus

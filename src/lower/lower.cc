@@ -35,11 +35,11 @@ std::string container_text(std::size_t leaves) {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+  ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                  ConstantData data = ConstantData::kNeeded)
       : graph_(graph),
         partitioning_(partitioning),
-        backend_(backend),
+        target_(target),
         values_(graph, lowered_.program, data),
         calls_(values_, lowered_.program.plans.emplace_back()) {
     lowered_.program.constants.emplace_back();
@@ -92,7 +92,7 @@ class ProgramBuilder {
   Expected<void> add_segment(const Segment& segment) {
     Segment ordered = segment;
     for (const ValueId input : segment.inputs) ordered.input_orders.push_back(values_.order(input));
-    LoweredSegment lowered = TRY(backend_.lower(graph_, ordered));
+    LoweredSegment lowered = TRY(target_.lower(graph_, ordered));
     pte::DelegateCall call{static_cast<std::uint32_t>(plan().delegates.size()), {}};
     for (const DelegateInput& input : lowered.inputs) {
       call.args.push_back(input.value ? TRY(values_.tensor(*input.value))
@@ -125,7 +125,7 @@ class ProgramBuilder {
     if (!written) {
       const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
       written.error().message =
-          fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", backend_.name, text_of(reason),
+          fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", target_.name, text_of(reason),
                       code_text(reason.code), written.error().message, hint(reason.code));
     }
     return within(std::move(written), [&] { return place_of(graph_, node); });
@@ -184,7 +184,7 @@ class ProgramBuilder {
 
   const Graph& graph_;
   const Partitioning& partitioning_;
-  const BackendDesc& backend_;
+  const TargetDesc& target_;
   LoweredProgram lowered_;
   ProgramValues values_;
   HostCalls calls_;
@@ -194,17 +194,17 @@ class ProgramBuilder {
 
 }  // namespace
 
-Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                                const std::vector<Order>& input_orders) {
-  return ProgramBuilder(graph, partitioning, backend).run(input_orders);
+  return ProgramBuilder(graph, partitioning, target).run(input_orders);
 }
 
-Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
-  return ProgramBuilder(graph, partitioning, backend, ConstantData::kOptional).host_calls();
+Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target) {
+  return ProgramBuilder(graph, partitioning, target, ConstantData::kOptional).host_calls();
 }
 
-Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend) {
-  return ProgramBuilder(graph, partitioning, backend, ConstantData::kOptional).foreign_calls();
+Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target) {
+  return ProgramBuilder(graph, partitioning, target, ConstantData::kOptional).foreign_calls();
 }
 
 }  // namespace isthmus

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/partitioning.h"
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "ir/graph.h"
+#include "targets/partitioning.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -28,13 +28,13 @@ struct LoweredProgram {
 
 // Fails where a node has to stay on the host and ExecuTorch has no kernel for it; the error says why it has to stay.
 // The program's inputs lie in `input_orders`; empty: row-major, all of them.
-Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend,
+Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                                const std::vector<Order>& input_orders = {});
 
 // The same failure without building anything: what has no place to run is refused whatever is asked of the model.
 // Constants need no data.
-Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target);
 // The same for ops that are unknown, which nothing can run, whatever their neighbours are quantized to.
-Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const BackendDesc& backend);
+Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target);
 
 }  // namespace isthmus

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/layout.h"
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "ir/graph.h"
+#include "targets/layout.h"
 
 namespace isthmus {
 

@@ -125,8 +125,12 @@ Expected<Values> read_log_sigmoid_forward(Call& call) {
 
 template <Op kOp>
 OpDef activation(std::vector<Spelling> spellings, Infer infer = infer_unary<Numbers::kFloats>) {
-  return {
-      .op = kOp, .flow = QFlow::kComputes, .roles = {Role::kData}, .infer = infer, .spellings = std::move(spellings)};
+  return {.op = kOp,
+          .flow = QFlow::kComputes,
+          .roles = {Role::kData},
+          .infer = infer,
+          .spellings = std::move(spellings),
+          .is_elementwise = true};
 }
 template <Op kOp>
 OpDef bounded(FixedRange range, std::vector<Spelling> spellings) {

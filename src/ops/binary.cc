@@ -181,7 +181,9 @@ OpDef arithmetic(Op op, Infer infer, std::vector<Spelling> spellings, NoiseFlow 
           .required = 2,
           .infer = infer,
           .spellings = std::move(spellings),
-          .noise = noise};
+          .noise = noise,
+          .is_elementwise = true,
+          .broadcasts = true};
 }
 
 }  // namespace

@@ -121,7 +121,9 @@ OpDef comparison(Op op, std::vector<Spelling> spellings) {
           .roles = {Role::kData, Role::kData},
           .required = 2,
           .infer = infer_comparison,
-          .spellings = std::move(spellings)};
+          .spellings = std::move(spellings),
+          .is_elementwise = true,
+          .broadcasts = true};
 }
 OpDef logic(Op op, Infer infer, std::vector<Spelling> spellings) {
   return {.op = op,
@@ -129,7 +131,9 @@ OpDef logic(Op op, Infer infer, std::vector<Spelling> spellings) {
           .roles = {Role::kCondition, Role::kCondition},
           .required = 2,
           .infer = infer,
-          .spellings = std::move(spellings)};
+          .spellings = std::move(spellings),
+          .is_elementwise = true,
+          .broadcasts = true};
 }
 
 }  // namespace
@@ -149,14 +153,16 @@ Family compare_family() {
        .flow = QFlow::kComputes,
        .roles = {Role::kCondition},
        .infer = infer_unary<Numbers::kTruths>,
-       .spellings = {{"aten.logical_not", read_logical_not}}},
+       .spellings = {{"aten.logical_not", read_logical_not}},
+       .is_elementwise = true},
       logic(Op::kBitwiseAnd, infer_binary<Numbers::kIntegers>, {}),
       logic(Op::kBitwiseOr, infer_binary<Numbers::kIntegers>, {}),
       logic(Op::kBitwiseXor, infer_binary<Numbers::kIntegers>, {}),
       {.op = Op::kBitwiseNot,
        .flow = QFlow::kComputes,
        .roles = {Role::kCondition},
-       .infer = infer_unary<Numbers::kIntegers>},
+       .infer = infer_unary<Numbers::kIntegers>,
+       .is_elementwise = true},
       logic(Op::kShiftLeft, infer_binary<Numbers::kIntegers>,
             {{"aten.__lshift__", read_shift<Op::kShiftLeft>}, {"aten.bitwise_left_shift", read_shift<Op::kShiftLeft>}}),
       logic(Op::kShiftRight, infer_binary<Numbers::kIntegers>,
@@ -166,12 +172,14 @@ Family compare_family() {
        .flow = QFlow::kComputes,
        .roles = {Role::kData},
        .infer = infer_truths<Numbers::kFloats>,
-       .spellings = {{"aten.isnan", read_isnan}}},
+       .spellings = {{"aten.isnan", read_isnan}},
+       .is_elementwise = true},
       {.op = Op::kIsInf,
        .flow = QFlow::kComputes,
        .roles = {Role::kData},
        .infer = infer_truths<Numbers::kFloats>,
-       .spellings = {{"aten.isinf", read_isinf}}},
+       .spellings = {{"aten.isinf", read_isinf}},
+       .is_elementwise = true},
   };
   static const Spelling kCompounds[] = {
       {"aten.__and__", read_bitwise<Op::kBitwiseAnd, Op::kLogicalAnd>},

@@ -226,7 +226,9 @@ Family join_family() {
            {
                {"aten.where", read_where},
                {"aten.masked_fill", read_masked_fill},
-           }},
+           },
+       .is_elementwise = true,
+       .broadcasts = true},
       {.op = Op::kBranch,
        .flow = QFlow::kJoinsInputs,
        .roles = {Role::kCondition, Role::kData, Role::kData},

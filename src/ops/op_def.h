@@ -101,6 +101,8 @@ struct OpDef {
   std::optional<FixedRange> range = {};  // kFixedRange only
   ChannelAxis channels = ChannelAxis::kNone;
   NoiseFlow noise = NoiseFlow::kOfVariance;
+  bool is_elementwise = false;  // each number of the result comes from the numbers in the same place of the inputs
+  bool broadcasts = false;      // inputs of smaller shapes repeat along the axes that they lack
 };
 
 // One family of ops, and the names that mean several ops of the table.

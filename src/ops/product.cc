@@ -215,7 +215,8 @@ Family product_family() {
                      {"aten.dot", read_dot},
                      {"aten.vdot", read_vdot}},
        .channels = ChannelAxis::kLast,
-       .noise = NoiseFlow::kSumsProducts},
+       .noise = NoiseFlow::kSumsProducts,
+       .broadcasts = true},
   };
   static const Spelling kCompounds[] = {
       {"aten.inner", read_inner},

@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kMostRounds = 64;
 
 // One sweep over the graph; nothing where the rewrite applied nowhere.
-Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite, std::vector<RewriteStep>& steps) {
+Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite, const TargetForms& target,
+                                     std::vector<RewriteStep>& steps) {
   const std::vector<std::size_t> readers = reader_counts(graph);
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
@@ -32,7 +33,7 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite,
     const std::size_t first_new_value = rewriter.graph().values().size();
     const std::size_t first_new_node = rewriter.graph().nodes().size();
     const std::vector<ValueId> inputs = rewriter.map(node.inputs);
-    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers, equal_nodes}));
+    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers, equal_nodes, target}));
     if (!replacement) {
       rewriter.copy(node);
       continue;
@@ -69,7 +70,7 @@ const TensorView* Site::constant(std::size_t i) const {
 }
 
 Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
-                                    std::vector<RewriteTime>& times) {
+                                    std::vector<RewriteTime>& times, const TargetForms& target) {
   using Clock = std::chrono::steady_clock;
   TRY(check_names(rewrites, skip));
   std::vector<RewriteTime> spent;
@@ -83,7 +84,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
       if (is_done[i] || skip.contains(rewrite.name)) continue;
       const auto place = [&] { return std::string(rewrite.name); };
       const Clock::time_point start = Clock::now();
-      auto next = TRY(within(sweep(graph, rewrite, spent[i].steps), place));
+      auto next = TRY(within(sweep(graph, rewrite, target, spent[i].steps), place));
       is_done[i] = !next.has_value();
       if (next) {
         graph = std::move(*next);

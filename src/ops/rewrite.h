@@ -16,6 +16,15 @@
 
 namespace isthmus {
 
+// What rewrites ask of the target that they rewrite for. Rewrites of no target have none.
+struct TargetForms {
+  std::size_t max_rank = 0;        // axes of a tensor
+  std::size_t max_cat_inputs = 0;  // of one cat
+  bool (*has_form)(Op op) = nullptr;
+  // Whether the target refuses the node for its form, so that another form may help.
+  bool (*needs_other_form)(const Graph& graph, const Node& node) = nullptr;
+};
+
 // One node of the old graph, seen from the new graph that already holds everything before it.
 struct Site {
   const Node& node;
@@ -24,6 +33,7 @@ struct Site {
   const Rewriter& rewriter;
   const std::vector<std::size_t>& readers;  // of the old graph's values
   EqualNodes& equal_nodes;                  // of the new graph
+  const TargetForms& target;
 
   Graph& graph() const { return emitter.graph(); }
   const TensorType& result() const { return rewriter.source().type(node.outputs[0]); }
@@ -82,6 +92,6 @@ using RewriteNames = std::set<std::string, std::less<>>;
 // Runs the rows in order, again and again until none of them changes anything; dead code is dropped and the graph
 // verified after each change. Adds a row to `times` for each rewrite. A name to skip that no row has is an error.
 Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrites, const RewriteNames& skip,
-                                    std::vector<RewriteTime>& times);
+                                    std::vector<RewriteTime>& times, const TargetForms& target = {});
 
 }  // namespace isthmus

@@ -152,8 +152,12 @@ Expected<Values> read_hardtanh(Call& call) {
 }
 
 OpDef function(Op op, Infer infer, std::vector<Spelling> spellings) {
-  return {
-      .op = op, .flow = QFlow::kComputes, .roles = {Role::kData}, .infer = infer, .spellings = std::move(spellings)};
+  return {.op = op,
+          .flow = QFlow::kComputes,
+          .roles = {Role::kData},
+          .infer = infer,
+          .spellings = std::move(spellings),
+          .is_elementwise = true};
 }
 // A function of real numbers, under up to three names.
 template <Op kOp>
@@ -215,7 +219,8 @@ Family unary_family() {
                {"aten.relu", read_relu},
                {"aten.relu6", read_relu6},
                {"aten.hardtanh", read_hardtanh},
-           }},
+           },
+       .is_elementwise = true},
       function(Op::kNanToNum, infer_unary<Numbers::kFloats>, {{"aten.nan_to_num", read_nan_to_num}}),
   };
   static const Spelling kCompounds[] = {

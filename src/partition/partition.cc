@@ -53,9 +53,9 @@ void find_borders(const Graph& graph, Segment& segment) {
 
 }  // namespace
 
-Partitioning partition(const Graph& graph, const BackendDesc& backend) {
+Partitioning partition(const Graph& graph, const TargetDesc& target) {
   std::vector<std::optional<Reason>> reasons;
-  for (const Node& node : graph.nodes()) reasons.push_back(backend.refusal(graph, node));
+  for (const Node& node : graph.nodes()) reasons.push_back(target.refusal(graph, node));
   return partition(graph, reasons);
 }
 

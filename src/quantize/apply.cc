@@ -23,9 +23,9 @@ namespace {
 
 class Applier {
  public:
-  Applier(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend, const Statistics* statistics,
+  Applier(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const Statistics* statistics,
           const QuantConfig& config)
-      : graph_(graph), plan_(plan), backend_(backend), statistics_(statistics), config_(config) {}
+      : graph_(graph), plan_(plan), target_(target), statistics_(statistics), config_(config) {}
 
   Expected<Quantized> run() {
     Diagnostics ignored;
@@ -155,7 +155,7 @@ class Applier {
   // In several steps where the device has none that is large enough.
   ValueId rescaled(ValueId id, ValueId from, const TensorType& to) {
     constexpr double kHair = 1 + 0x1p-20;  // inside of a limit, whatever f32 rounds
-    const auto limits = limits_of(backend_.integers, Op::kRescale);
+    const auto limits = limits_of(target_.integers, Op::kRescale);
     while (!limits.empty()) {
       const auto scale = static_cast<double>(out_.type(from).quant->scale());
       const double ratio = scale / static_cast<double>(to.quant->scale());
@@ -172,7 +172,7 @@ class Applier {
   bool is_kept_as_codes(const Node& node, std::size_t i) const {
     constexpr std::int64_t kLeastElements = 4096;
     const Constant* constant = graph_.constant(node.inputs[i]);
-    return plan_.has_ranges && backend_.integers.has_float && constant != nullptr && constant->data &&
+    return plan_.has_ranges && target_.integers.has_float && constant != nullptr && constant->data &&
            constant->data->dtype == DType::kF32 && constant->data->element_count() >= kLeastElements &&
            is_data_input(node.op, i) && !node.in_float;
   }
@@ -252,7 +252,7 @@ class Applier {
   Expected<ValueId> data_input(NodeId id, std::size_t i) {
     const Node& node = graph_[id];
     const ValueId value = node.inputs[i];
-    const bool is_tied = must_share(backend_.integers, node.op);
+    const bool is_tied = must_share(target_.integers, node.op);
     if (graph_.constant(value) != nullptr) {
       if (is_tied) {
         const Group& group = plan_.groups[group_of(node.outputs[0])];
@@ -397,7 +397,7 @@ class Applier {
 
   LayerOptions layer_options(const Node& node, bool per_channel, DType input) const {
     const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
-    const SumLimit* sums = input == DType::kI8 ? sum_limit_of(backend_.integers, node.op) : nullptr;
+    const SumLimit* sums = input == DType::kI8 ? sum_limit_of(target_.integers, node.op) : nullptr;
     LayerOptions options{.per_channel = per_channel,
                          .least_squares = config_.mse_weights,
                          .input_means = is_corrected ? means_of(node) : std::nullopt,
@@ -456,7 +456,7 @@ class Applier {
 
   const Graph& graph_;
   const QuantPlan& plan_;
-  const BackendDesc& backend_;
+  const TargetDesc& target_;
   const Statistics* statistics_;
   const QuantConfig& config_;
   std::vector<NodeSettings> settings_;
@@ -470,9 +470,9 @@ class Applier {
 
 }  // namespace
 
-Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                           const Statistics* statistics, const QuantConfig& config) {
-  return Applier(graph, plan, backend, statistics, config).run();
+  return Applier(graph, plan, target, statistics, config).run();
 }
 
 }  // namespace isthmus

@@ -15,7 +15,7 @@ struct Quantized {
 };
 
 // Nothing else of the plan survives: parameters live in the types. Without ranges constants have no data.
-Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                           const Statistics* statistics, const QuantConfig& config);
 
 }  // namespace isthmus

@@ -73,9 +73,9 @@ TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const st
 
 class Corrector {
  public:
-  Corrector(const Graph& model, Quantized& quantized, const BackendDesc& backend,
+  Corrector(const Graph& model, Quantized& quantized, const TargetDesc& target,
             std::span<const std::vector<Tensor>> samples)
-      : model_(model), quantized_(quantized), arithmetic_(backend.integers.arithmetic), samples_(samples) {}
+      : model_(model), quantized_(quantized), arithmetic_(target.integers.arithmetic), samples_(samples) {}
 
   Expected<void> run() {
     find_clamps();
@@ -229,10 +229,10 @@ class Corrector {
 
 }  // namespace
 
-Expected<void> correct_biases(const Graph& model, Quantized& quantized, const BackendDesc& backend,
+Expected<void> correct_biases(const Graph& model, Quantized& quantized, const TargetDesc& target,
                               std::span<const std::vector<Tensor>> samples) {
   if (samples.empty()) return {};
-  return Corrector(model, quantized, backend, samples).run();
+  return Corrector(model, quantized, target, samples).run();
 }
 
 }  // namespace isthmus

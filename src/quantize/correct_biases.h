@@ -4,16 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/expected.h"
 #include "exec/tensor.h"
 #include "quantize/apply.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
 // Layer after layer: each is computed in integers from what the corrected layers before it give, and its bias is moved
 // by what the means of its channels miss. Memory grows with the number of samples, so they should be few.
-Expected<void> correct_biases(const Graph& model, Quantized& quantized, const BackendDesc& backend,
+Expected<void> correct_biases(const Graph& model, Quantized& quantized, const TargetDesc& target,
                               std::span<const std::vector<Tensor>> samples);
 
 }  // namespace isthmus

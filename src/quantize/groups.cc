@@ -124,7 +124,7 @@ class Solver {
   Expected<void> find_edges() {
     std::vector<bool> shares;
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      shares.push_back(in_.precision[n] == Precision::kCodes && must_share(in_.backend.integers, graph_.nodes()[n].op));
+      shares.push_back(in_.precision[n] == Precision::kCodes && must_share(in_.target.integers, graph_.nodes()[n].op));
     }
     is_hidden_ = values_before_pins(graph_, in_.pins, shares);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
@@ -219,7 +219,7 @@ class Solver {
 
   // Whether the op's results are numbers that its inputs have, and the device does not change their codes.
   bool takes_numbers(Op op) const {
-    if (op == Op::kForeign || !must_share(in_.backend.integers, op)) return false;
+    if (op == Op::kForeign || !must_share(in_.target.integers, op)) return false;
     const QFlow flow = def(op).flow;
     return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
   }
@@ -325,7 +325,7 @@ class Solver {
       cuts_.push_back({index, CutCause::kStorage});
     } else if (clash) {
       cuts_.push_back({.edge = index, .cause = CutCause::kPins, .clash = clash});
-    } else if (!edge.is_fused && ranges_.is_known() && in_.backend.integers.has_rescale &&
+    } else if (!edge.is_fused && ranges_.is_known() && in_.target.integers.has_rescale &&
                bits_lost(both) >= bits_to_lose(in_.config, both.storage)) {
       refuse_for_precision(index, both);
     } else {

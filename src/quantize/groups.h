@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/backend.h"
 #include "quantize/plan.h"
 #include "quantize/ranges.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -20,7 +20,7 @@ inline double bits_to_lose(const QuantConfig& config, DType storage) { return co
 
 struct GroupingInput {
   const Graph& graph;
-  const BackendDesc& backend;
+  const TargetDesc& target;
   const std::vector<Precision>& precision;  // by node
   const std::vector<bool>& is_fused;        // by node: this clamp is part of the node before it
   const std::vector<DType>& storage;        // by value

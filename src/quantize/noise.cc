@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/integers.h"
 #include "exec/tensor.h"
 #include "ops/table.h"
 #include "quantize/elements.h"
 #include "quantize/front.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 namespace {

@@ -41,10 +41,10 @@ struct Refusal {
   std::string why;
   std::string_view fix;
 };
-std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const BackendDesc& backend) {
-  const auto& types = backend.integers.storage;
+std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const TargetDesc& target) {
+  const auto& types = target.integers.storage;
   if (std::ranges::find(types, attrs.dtype) == types.end()) {
-    return Refusal{"pin-type", fmt::format("{} has no codes of {}", backend.name, name_of(attrs.dtype)),
+    return Refusal{"pin-type", fmt::format("{} has no codes of {}", target.name, name_of(attrs.dtype)),
                    "quantize activations to int8 in PyTorch"};
   }
   const auto scale = static_cast<float>(attrs.scale);
@@ -61,7 +61,7 @@ std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const BackendD
   if (attrs.dtype == DType::kI16 && attrs.zero_point != 0) {
     return Refusal{
         "pin-zero-point",
-        fmt::format("{} has 16-bit codes around zero only, its zero point is {}", backend.name, attrs.zero_point),
+        fmt::format("{} has 16-bit codes around zero only, its zero point is {}", target.name, attrs.zero_point),
         "quantize 16-bit activations symmetrically in PyTorch"};
   }
   return std::nullopt;
@@ -151,13 +151,13 @@ Range range_of(const Pin& pin) {
           scale * static_cast<double>(codes.max - pin.quant.zero_point)};
 }
 
-Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics) {
+Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagnostics& diagnostics) {
   if (!is_quantized_by_archive(graph)) return graph;
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
   Unused as_it_runs, by_channel;
   for (const Node& node : graph.nodes()) {
-    if (chooses_as_it_runs(node) && backend.integers.quantizes_rows == nullptr) {
+    if (chooses_as_it_runs(node) && target.integers.quantizes_rows == nullptr) {
       as_it_runs.add(graph, node.inputs[0], node.origin);
       rewriter.replace(node.outputs[0], rewriter.map(node.inputs[0]));
       continue;
@@ -175,10 +175,10 @@ Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diag
     const std::string& name = graph[node.outputs[0]].name;
     ValueId input = rewriter.map(node.inputs[0]);
     FakeQuantizeAttrs attrs = with_sign(*given);
-    if (const auto refused = refusal_of(attrs, backend)) {
+    if (const auto refused = refusal_of(attrs, target)) {
       diagnostics.warn(std::string(refused->code), name,
                        fmt::format("the archive gives {} parameters that {} cannot hold: {}; they are not used; {}",
-                                   place(graph, node), backend.name, refused->why, refused->fix));
+                                   place(graph, node), target.name, refused->why, refused->fix));
       rewriter.replace(node.outputs[0], input);
       continue;
     }
@@ -192,7 +192,7 @@ Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diag
     rewriter.replace(node.outputs[0], pinned);
   }
   as_it_runs.say("dynamic-scales",
-                 fmt::format("scales that are chosen as the model runs, which {} has not", backend.name),
+                 fmt::format("scales that are chosen as the model runs, which {} has not", target.name),
                  "ranges from data take their place (--calibrate)", diagnostics);
   by_channel.say("channel-scales", "a scale for each channel, which activations have on no target",
                  "they are not used; quantize activations with one scale in PyTorch", diagnostics);

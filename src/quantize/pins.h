@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/diag.h"
 #include "ir/graph.h"
 #include "stats/range.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -36,7 +36,7 @@ bool is_quantized_by_archive(const Graph& graph);
 
 // The graph with pins that the device can hold: codes without sign become codes with it, fewer codes than the type has
 // become a clamp. Those that it cannot hold are gone, with a warning that has the reason and what would help.
-Expected<Graph> settle_pins(const Graph& graph, const BackendDesc& backend, Diagnostics& diagnostics);
+Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagnostics& diagnostics);
 
 // The graph with pins as what they are in float: a quantize and a dequantize, whose parameters stand in types. Others
 // are gone.

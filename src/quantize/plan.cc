@@ -207,15 +207,15 @@ Quant parameters_of(Range range, DType storage) {
   return quant;
 }
 
-Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics) {
   const std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
-  const std::vector<bool> is_fused = fused_clamps(graph, backend);
-  Precisions precisions = choose_precisions(graph, backend, settings, config);
+  const std::vector<bool> is_fused = fused_clamps(graph, target);
+  Precisions precisions = choose_precisions(graph, target, settings, config);
   const Pins pins = pins_of(graph);
   const std::vector<DType> asked = asked_widths(graph, settings, config);
   Ranges ranges_asked(graph, statistics, settings, asked, pins);
-  ChosenWidths widths = TRY(choose_widths(graph, backend, precisions.of_node, settings, config, ranges_asked));
+  ChosenWidths widths = TRY(choose_widths(graph, target, precisions.of_node, settings, config, ranges_asked));
   const std::vector<DType>& storage = widths.of_value;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     if (precisions.causes[n] != PrecisionCause::kOnlyIntegers) continue;
@@ -223,7 +223,7 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
     if (is_widened) precisions.causes[n] = PrecisionCause::kWide;
   }
   Ranges ranges(graph, statistics, settings, storage, pins);
-  Grouping grouping = TRY(group_values({graph, backend, precisions.of_node, is_fused, storage, pins, config}, ranges));
+  Grouping grouping = TRY(group_values({graph, target, precisions.of_node, is_fused, storage, pins, config}, ranges));
 
   QuantPlan plan;
   plan.precision = std::move(precisions.of_node);
@@ -237,10 +237,10 @@ Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const S
   }
   const bool knows_archive = !pins.empty() || pinned_flow(graph).has_rows;
   plan.has_ranges = ranges.is_known() || (knows_archive && plan.unknown.empty());
-  TRY(narrow_readers(graph, backend.integers, widths, ranges, plan));
-  TRY(choose_constants(graph, backend, storage, ranges, plan));
+  TRY(narrow_readers(graph, target.integers, widths, ranges, plan));
+  TRY(choose_constants(graph, target, storage, ranges, plan));
   if (plan.has_ranges) {
-    TRY(keep_ratios(graph, backend, plan));
+    TRY(keep_ratios(graph, target, plan));
     warn_of_joins(graph, plan, ranges, diagnostics);
     plan.moved_pins = moved_pins(plan, pins);
   }

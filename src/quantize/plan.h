@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/diag.h"
 #include "base/reason.h"
 #include "ir/graph.h"
@@ -17,6 +16,7 @@
 #include "quantize/pins.h"
 #include "stats/range.h"
 #include "stats/statistics.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -110,7 +110,7 @@ inline constexpr const char* kNotPinned = "not-pinned";
 // The result does not depend on the order of any node's inputs, nor on the order of nodes. The model's own parameters
 // are kept; where they disagree, ties are cut. Without statistics every other tie holds. Statistics must belong to the
 // graph, and its pins must be settled.
-Expected<QuantPlan> plan(const Graph& graph, const BackendDesc& backend, const Statistics* statistics,
+Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics);
 
 // Affine parameters that cover a range, zero exactly among the codes; of 16 bits symmetric. Scales are never denormal.

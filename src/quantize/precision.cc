@@ -140,31 +140,31 @@ std::optional<PrecisionCause> archive_cause(const Graph& graph, const Node& node
 
 }  // namespace
 
-std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend) {
+std::vector<bool> fused_clamps(const Graph& graph, const TargetDesc& target) {
   const std::vector<std::size_t> readers = reader_counts(graph);
   std::vector<bool> result(graph.nodes().size(), false);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const Node& node = graph.nodes()[i];
     if (!std::holds_alternative<ClampAttrs>(node.attrs) || readers[node.inputs[0].index] != 1) continue;
     const Node* maker = graph.producer(node.inputs[0]);
-    result[i] = maker != nullptr && backend.integers.takes_bounds(*maker);
+    result[i] = maker != nullptr && target.integers.takes_bounds(*maker);
   }
   return result;
 }
 
-Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
+Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const std::vector<NodeSettings>& settings,
                              const QuantConfig& config) {
   const std::size_t count = graph.nodes().size();
   Precisions result{std::vector<Precision>(count, Precision::kFloat),
                     std::vector<PrecisionCause>(count, PrecisionCause::kFewestBytes),
                     std::vector<std::optional<Reason>>(count)};
   PrecisionNetwork network(graph, config);
-  const IntegerRules& rules = backend.integers;
+  const IntegerRules& rules = target.integers;
   std::vector<bool> can_have_rows(count, false);
-  const std::vector<bool> is_fused = fused_clamps(graph, backend);
+  const std::vector<bool> is_fused = fused_clamps(graph, target);
   const PinnedFlow pinned = pinned_flow(graph);
   const bool has_front =
-      backend.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins && !pinned.has_rows;
+      target.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins && !pinned.has_rows;
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];

@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "backends/backend.h"
 #include "quantize/config.h"
 #include "quantize/plan.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
 // By node: a clamp that alone reads the result of a node which can have it as its bounds. The value between them is
 // never seen by anybody.
-std::vector<bool> fused_clamps(const Graph& graph, const BackendDesc& backend);
+std::vector<bool> fused_clamps(const Graph& graph, const TargetDesc& target);
 
 struct Precisions {
   std::vector<Precision> of_node;
@@ -24,7 +24,7 @@ struct Precisions {
 // precision that makes the fewest bytes change theirs; where both make as many, movers take codes and what computes
 // takes float. Devices without float compute with codes whatever they can; on others, where the archive has quantized
 // some nodes, what computes does so as it does there.
-Precisions choose_precisions(const Graph& graph, const BackendDesc& backend, const std::vector<NodeSettings>& settings,
+Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const std::vector<NodeSettings>& settings,
                              const QuantConfig& config);
 
 }  // namespace isthmus

@@ -20,10 +20,10 @@ constexpr std::int8_t kLeastWeight = -127;
 
 class Proof {
  public:
-  Proof(const Graph& graph, const BackendDesc& backend, bool has_ranges)
+  Proof(const Graph& graph, const TargetDesc& target, bool has_ranges)
       : graph_(graph),
-        backend_(backend),
-        rules_(backend.integers),
+        target_(target),
+        rules_(target.integers),
         has_ranges_(has_ranges),
         is_returned_(graph.values().size(), false) {
     for (const Output& output : graph.outputs()) {
@@ -163,7 +163,7 @@ class Proof {
       }
     }
     if (row.from_codes && row.to_codes && !rules_.has_rescale) {
-      return broken(node, fmt::format("{} has no rescale", backend_.name), described(to));
+      return broken(node, fmt::format("{} has no rescale", target_.name), described(to));
     }
     return keeps_ratios(node);
   }
@@ -172,7 +172,7 @@ class Proof {
   Expected<void> stored(const Node& node, ValueId id, bool is_border) const {
     const DType dtype = graph_.type(id).dtype;
     if (std::ranges::find(rules_.storage, dtype) == rules_.storage.end() && !(is_border && size_of(dtype) == 1)) {
-      return broken(node, fmt::format("{} has no codes of {}", backend_.name, name_of(dtype)), described(id));
+      return broken(node, fmt::format("{} has no codes of {}", target_.name, name_of(dtype)), described(id));
     }
     if (quant(id).axis >= 0) return broken(node, "an activation has one scale", described(id));
     return {};
@@ -409,7 +409,7 @@ class Proof {
   static const OwnDemand kOwnDemands[2];
 
   const Graph& graph_;
-  const BackendDesc& backend_;
+  const TargetDesc& target_;
   const IntegerRules& rules_;
   bool has_ranges_;
   std::vector<bool> is_returned_;
@@ -425,8 +425,8 @@ const Proof::OwnDemand Proof::kOwnDemands[] = {
 }  // namespace
 }  // namespace proof
 
-Expected<void> prove(const Graph& graph, const BackendDesc& backend, bool has_ranges) {
-  return proof::Proof(graph, backend, has_ranges).whole();
+Expected<void> prove(const Graph& graph, const TargetDesc& target, bool has_ranges) {
+  return proof::Proof(graph, target, has_ranges).whole();
 }
 
 }  // namespace isthmus

@@ -29,8 +29,8 @@ constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFa
 
 class Comparison {
  public:
-  Comparison(const Quantized& quantized, const BackendDesc& backend, const Graph& model, const QuantConfig& config)
-      : graph_(quantized.graph), source_(quantized.source), rules_(backend.integers), model_(model), config_(config) {}
+  Comparison(const Quantized& quantized, const TargetDesc& target, const Graph& model, const QuantConfig& config)
+      : graph_(quantized.graph), source_(quantized.source), rules_(target.integers), model_(model), config_(config) {}
 
   Expected<void> whole() const {
     if (source_.size() != graph_.values().size() || graph_.inputs().size() != model_.inputs().size() ||
@@ -231,10 +231,10 @@ class Comparison {
 }  // namespace
 }  // namespace proof
 
-Expected<void> prove(const Quantized& quantized, const BackendDesc& backend, const Graph& model,
+Expected<void> prove(const Quantized& quantized, const TargetDesc& target, const Graph& model,
                      const QuantConfig& config) {
-  TRY(prove(quantized.graph, backend, quantized.has_ranges));
-  return proof::Comparison(quantized, backend, model, config).whole();
+  TRY(prove(quantized.graph, target, quantized.has_ranges));
+  return proof::Comparison(quantized, target, model, config).whole();
 }
 
 }  // namespace isthmus

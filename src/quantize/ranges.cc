@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
-#include "backends/integers.h"
 #include "exec/tensor.h"
 #include "ops/table.h"
 #include "stats/measure.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 namespace {

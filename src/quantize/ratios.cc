@@ -167,13 +167,13 @@ std::vector<const RatioLimit*> limits_of(const IntegerRules& rules, Op op) {
   return result;
 }
 
-Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, QuantPlan& plan) {
+Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPlan& plan) {
   constexpr int kMostSweeps = 64;
   std::vector<double> weight_scales(graph.nodes().size(), 0);
   std::vector<std::pair<NodeId, const RatioLimit*>> demands;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (plan.precision[n] != Precision::kCodes) continue;
-    for (const RatioLimit* limit : limits_of(backend.integers, graph.nodes()[n].op)) {
+    for (const RatioLimit* limit : limits_of(target.integers, graph.nodes()[n].op)) {
       demands.emplace_back(NodeId{n}, limit);
       if (limit->of == RatioOf::kProduct) weight_scales[n] = weight_scale(graph, graph.nodes()[n]);
     }
@@ -181,7 +181,7 @@ Expected<void> keep_ratios(const Graph& graph, const BackendDesc& backend, Quant
   std::vector<std::tuple<NodeId, const SumLimit*, double>> sums;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    const SumLimit* limit = plan.precision[n] == Precision::kCodes ? sum_limit_of(backend.integers, node.op) : nullptr;
+    const SumLimit* limit = plan.precision[n] == Precision::kCodes ? sum_limit_of(target.integers, node.op) : nullptr;
     if (limit != nullptr) sums.emplace_back(NodeId{n}, limit, reach_of(graph, node));
   }
   if (demands.empty() && sums.empty()) return {};

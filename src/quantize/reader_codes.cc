@@ -45,15 +45,15 @@ Quant constant_parameters(const Graph& graph, ValueId id, Range range, DType sto
 
 }  // namespace
 
-Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
+Expected<void> choose_constants(const Graph& graph, const TargetDesc& target, const std::vector<DType>& storage,
                                 Ranges& ranges, QuantPlan& plan) {
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || must_share(backend.integers, node.op)) continue;
+    if (plan.precision[n] != Precision::kCodes || must_share(target.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
-      const DType type = constant_storage(graph, backend.integers, NodeId{n}, storage, plan.narrowed);
+      const DType type = constant_storage(graph, target.integers, NodeId{n}, storage, plan.narrowed);
       const Quant quant =
           plan.has_ranges ? constant_parameters(graph, input, TRY(ranges.own(input)), type) : Quant{{1.0F}, 0, -1};
       plan.constants[{NodeId{n}, i}] = {type, quant};

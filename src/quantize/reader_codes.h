@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "backends/backend.h"
 #include "quantize/plan.h"
 #include "quantize/ranges.h"
 #include "quantize/widths.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -17,7 +17,7 @@ Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, con
 
 // Constant data get parameters of their own wherever their reader does not tie them to its result. After
 // `narrow_readers`, since constants are as wide as what is read beside them.
-Expected<void> choose_constants(const Graph& graph, const BackendDesc& backend, const std::vector<DType>& storage,
+Expected<void> choose_constants(const Graph& graph, const TargetDesc& target, const std::vector<DType>& storage,
                                 Ranges& ranges, QuantPlan& plan);
 
 }  // namespace isthmus

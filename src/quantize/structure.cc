@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "backends/integers.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 namespace {

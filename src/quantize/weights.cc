@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/integers.h"
 #include "exec/tensor.h"
 #include "quantize/grid.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 namespace {

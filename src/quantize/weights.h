@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "backends/integers.h"
 #include "base/tensor.h"
 #include "ir/graph.h"
 #include "quantize/config.h"
 #include "stats/statistics.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/backend.h"
 #include "quantize/plan.h"
 #include "quantize/ranges.h"
+#include "targets/target.h"
 
 namespace isthmus {
 

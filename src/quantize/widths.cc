@@ -210,13 +210,13 @@ std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettin
   return widths;
 }
 
-Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& backend,
+Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& target,
                                      const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
                                      const QuantConfig& config, Ranges& ranges) {
   ChosenWidths widths{asked_widths(graph, settings, config), {}};
-  if (!config.wide || config.storage != kNarrow || backend.integers.wide_reads == nullptr) return widths;
+  if (!config.wide || config.storage != kNarrow || target.integers.wide_reads == nullptr) return widths;
   const auto run_chooser = [&](const Widened* wanted) -> Expected<WidthChooser> {
-    WidthChooser chooser(graph, backend.integers, precision, settings, config, ranges);
+    WidthChooser chooser(graph, target.integers, precision, settings, config, ranges);
     TRY(chooser.run(wanted));
     return chooser;
   };

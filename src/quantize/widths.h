@@ -4,10 +4,10 @@
 #include <set>
 #include <vector>
 
-#include "backends/backend.h"
 #include "quantize/config.h"
 #include "quantize/plan.h"
 #include "quantize/ranges.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -21,7 +21,7 @@ struct ChosenWidths {
 // bits beside another; layers that read them take 8 bits, through a rescale. Values that must share parameters have one
 // width. The first layers read 16 bits too; see QuantConfig::front. The order of nodes does not matter. `ranges` are
 // those of 8 bits.
-Expected<ChosenWidths> choose_widths(const Graph& graph, const BackendDesc& backend,
+Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& target,
                                      const std::vector<Precision>& precision, const std::vector<NodeSettings>& settings,
                                      const QuantConfig& config, Ranges& ranges);
 

@@ -21,8 +21,8 @@ bool is_about_types(const Reason& reason) {
 }
 
 // Whether the device computes with numbers of this type.
-bool fits(const BackendDesc& backend, const TensorType& type) {
-  return type.quant || (backend.integers.has_float && type.dtype == DType::kF32);
+bool fits(const TargetDesc& target, const TensorType& type) {
+  return type.quant || (target.integers.has_float && type.dtype == DType::kF32);
 }
 
 CauseRow row_of(const Graph& graph, const Node& node, std::string_view code, std::string text) {
@@ -57,7 +57,7 @@ void HostCauses::blame_makers(NodeId id) {
   const Graph& graph = outcome_.graph;
   if (computes(id) && (!is_about_types(*outcome_.host_reason(id)) || kept_in_float(id))) return;
   for (const ValueId input : graph[id].inputs) {
-    if (graph.producer(input) == nullptr || fits(outcome_.backend, graph.type(input))) continue;
+    if (graph.producer(input) == nullptr || fits(outcome_.target, graph.type(input))) continue;
     const NodeId maker{graph[input].index};
     if (is_on_host(maker) && computes(maker)) blamed_[id.index].push_back(maker);
   }

@@ -47,7 +47,7 @@ CompileSummary::Border border(const Outcome& outcome, const HostCauses& host, No
           chain.size() > 1 ? node_name(outcome.graph, outcome.graph[chain[1]]) : ""};
 }
 
-void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& graph, const QuantPlan& plan) {
+void add_plan(CompileSummary& summary, const TargetDesc& target, const Graph& graph, const QuantPlan& plan) {
   summary.is_quantized = true;
   summary.groups = plan.groups.size();
   for (const Cut& cut : plan.cuts) {
@@ -58,7 +58,7 @@ void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& 
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (plan.precision[n] != Precision::kCodes) continue;
-    for (const RatioLimit& limit : backend.integers.ratios) {
+    for (const RatioLimit& limit : target.integers.ratios) {
       if (limit.op != node.op) continue;
       summary.unproven.push_back(
           {graph[node.outputs[0]].name, std::string(name_of(node.op)),
@@ -69,13 +69,13 @@ void add_plan(CompileSummary& summary, const BackendDesc& backend, const Graph& 
 
 }  // namespace
 
-CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
+CompileSummary summarize(const std::string& model, const TargetDesc& target, const Prepared& prepared,
                          const QuantizedModel* quantized, const Diagnostics& diagnostics) {
-  const Outcome outcome = outcome_of(backend, prepared, quantized);
+  const Outcome outcome = outcome_of(target, prepared, quantized);
   const HostCauses host(outcome);
   CompileSummary summary;
   summary.model = model;
-  summary.target = backend.name;
+  summary.target = target.name;
   summary.delegates = outcome.places.segments.size();
   summary.states = states_of(outcome.graph);
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
@@ -91,7 +91,7 @@ CompileSummary summarize(const std::string& model, const BackendDesc& backend, c
       ++summary.delegated_nodes;
     }
   }
-  if (quantized != nullptr) add_plan(summary, backend, quantized->model, quantized->plan);
+  if (quantized != nullptr) add_plan(summary, target, quantized->model, quantized->plan);
   for (const Diagnostic& entry : diagnostics.entries()) {
     (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
   }

@@ -87,7 +87,7 @@ struct CompileSummary {
 };
 
 // `quantized` is null for a model that stays in float.
-CompileSummary summarize(const std::string& model, const BackendDesc& backend, const Prepared& prepared,
+CompileSummary summarize(const std::string& model, const TargetDesc& target, const Prepared& prepared,
                          const QuantizedModel* quantized, const Diagnostics& diagnostics);
 // `graph` is the one that was compiled.
 void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled);

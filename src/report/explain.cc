@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
-#include "backends/integers.h"
+#include "targets/integers.h"
 
 namespace isthmus {
 namespace {
 
 std::string delegate_name(const Outcome& outcome, NodeId of_graph) {
   const auto* segment = std::get_if<std::size_t>(&outcome.places.place[of_graph.index]);
-  return segment == nullptr ? "host" : segment_name(outcome.backend.name, *segment);
+  return segment == nullptr ? "host" : segment_name(outcome.target.name, *segment);
 }
 
 // Of a clamp of which nothing is left: the node that it became a part of.
@@ -86,7 +86,7 @@ class Neighbourhood {
   }
   Explanation::MemberTie words(const Tie& tie, ValueId of) const {
     const Node& node = outcome_.model[tie.node];
-    const SharingRow* rule = sharing_of(outcome_.backend.integers, node.op);
+    const SharingRow* rule = sharing_of(outcome_.target.integers, node.op);
     return {op_text(node), node_name(outcome_.model, node), rule == nullptr ? "" : std::string(rule->because),
             origin_words(node.origin), outcome_.model[of].name};
   }
@@ -147,7 +147,7 @@ void add_rewrites(const Outcome& outcome, Explanation& out) {
       }
     }
   }
-  for (const Rewrite& rewrite : outcome.backend.legalize) {
+  for (const Rewrite& rewrite : outcome.target.legalize) {
     for (const auto& [name, of] : found) {
       if (name == rewrite.name) out.rewrites.push_back({name, std::string(rewrite.what), of});
     }
@@ -156,8 +156,8 @@ void add_rewrites(const Outcome& outcome, Explanation& out) {
 
 void add_operators(const Outcome& outcome, NodeId of_model, Explanation& out) {
   const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
-  if (!runs || outcome.backend.operators == nullptr || outcome.host_reason(*runs) != nullptr) return;
-  for (const std::string_view name : outcome.backend.operators(outcome.graph, outcome.graph[*runs])) {
+  if (!runs || outcome.target.operators == nullptr || outcome.host_reason(*runs) != nullptr) return;
+  for (const std::string_view name : outcome.target.operators(outcome.graph, outcome.graph[*runs])) {
     const auto known = std::ranges::find(out.becomes, name, &Explanation::DeviceOperators::name);
     if (known == out.becomes.end()) {
       out.becomes.push_back({std::string(name), 1});

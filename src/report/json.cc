@@ -14,6 +14,7 @@
 #include "report/target_table.h"
 #include "report/tosa.h"
 #include "stats/range.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -360,20 +361,20 @@ std::string to_json(const EvalSummary& summary) {
 
 std::string targets_json() {
   Json targets = Json::array();
-  for (const BackendDesc* backend : backends()) targets.push_back({{"name", backend->name}, {"what", backend->what}});
+  for (const TargetDesc* target : all_targets()) targets.push_back({{"name", target->name}, {"what", target->what}});
   return dump({{"targets", targets}});
 }
 
-std::string target_json(const BackendDesc& backend) {
+std::string target_json(const TargetDesc& target) {
   Json ops = Json::array();
-  for (const Op op : backend.ops()) ops.push_back(name_of(op));
+  for (const Op op : target.ops()) ops.push_back(name_of(op));
   Json rules = Json::array();
-  for (const Rewrite& row : backend.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
+  for (const Rewrite& row : target.legalize) rules.push_back({{"name", row.name}, {"what", row.what}});
   Json limits = Json::array();
-  for (const LimitText& limit : backend.limits == nullptr ? std::vector<LimitText>() : backend.limits()) {
+  for (const LimitText& limit : target.limits == nullptr ? std::vector<LimitText>() : target.limits()) {
     limits.push_back({{"operator", limit.operator_name}, {"code", limit.code}, {"sentence", limit.sentence}});
   }
-  return dump({{"name", backend.name}, {"what", backend.what}, {"ops", ops}, {"rules", rules}, {"limits", limits}});
+  return dump({{"name", target.name}, {"what", target.what}, {"ops", ops}, {"rules", rules}, {"limits", limits}});
 }
 
 std::string to_json(const CalibrateSummary& summary) {

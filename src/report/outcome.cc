@@ -39,15 +39,16 @@ void find_counterparts(Outcome& outcome) {
 
 }  // namespace
 
-Outcome outcome_of(const BackendDesc& backend, const Prepared& prepared, const QuantizedModel* quantized) {
+Outcome outcome_of(const TargetDesc& target, const Prepared& prepared, const QuantizedModel* quantized) {
   if (quantized == nullptr) {
-    Outcome outcome{backend, prepared.graph, prepared.graph, prepared.partitioning, prepared.rewrites};
+    Outcome outcome{target, prepared.graph, prepared.graph, prepared.partitioning, prepared.rewrites};
     for (std::uint32_t i = 0; i < prepared.graph.nodes().size(); ++i) outcome.in_graph.emplace_back(NodeId{i});
     outcome.in_model = outcome.in_graph;
     return outcome;
   }
-  Outcome outcome{backend,           quantized->model, quantized->quantized.graph, quantized->partitioning,
-                  prepared.rewrites, &quantized->plan, &quantized->quantized};
+  Outcome outcome{
+      target,           quantized->model,     quantized->quantized.graph, quantized->partitioning, prepared.rewrites,
+      &quantized->plan, &quantized->quantized};
   outcome.in_graph.resize(outcome.model.nodes().size());
   outcome.in_model.resize(outcome.graph.nodes().size());
   find_counterparts(outcome);

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/partitioning.h"
 #include "ir/graph.h"
 #include "pipeline.h"
 #include "quantize/plan.h"
+#include "targets/partitioning.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
 // It refers to what the stages made, which must outlive it.
 struct Outcome {
-  const BackendDesc& backend;
+  const TargetDesc& target;
   const Graph& model;                     // in float, as the target wants it
   const Graph& graph;                     // what runs: the model in codes, or the model itself
   const Partitioning& places;             // of `graph`
@@ -32,7 +32,7 @@ struct Outcome {
 };
 
 // `quantized` is null for a model that stays in float.
-Outcome outcome_of(const BackendDesc& backend, const Prepared& prepared, const QuantizedModel* quantized);
+Outcome outcome_of(const TargetDesc& target, const Prepared& prepared, const QuantizedModel* quantized);
 
 // Whether a node turns floats into codes or back, their parameters standing in the types.
 bool is_conversion(const Graph& graph, const Node& node);

@@ -124,7 +124,7 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
     overview.roots.push_back(
         {host.rows(root).back(), host.nodes_of(root), host.delegates_with({&root, 1}), host.fix(root)});
   }
-  for (const Rewrite& rewrite : outcome.backend.legalize) {
+  for (const Rewrite& rewrite : outcome.target.legalize) {
     const auto row = std::ranges::find(outcome.rewrites, rewrite.name, &RewriteTime::name);
     if (row == outcome.rewrites.end() || row->steps.empty()) continue;
     overview.rewrites.push_back(

@@ -58,8 +58,8 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
   if (reason && cause == PrecisionCause::kNoIntegers) {
     row.code = code_text(reason->code);
     // In float it runs on the device all the same, where that has floats: there is nothing to mend.
-    if (!outcome.backend.integers.has_float) row.hint = hint(reason->code);
-    row.text = fmt::format("no integer form on {}: {}", outcome.backend.name, text_of(*reason));
+    if (!outcome.target.integers.has_float) row.hint = hint(reason->code);
+    row.text = fmt::format("no integer form on {}: {}", outcome.target.name, text_of(*reason));
   } else {
     row.code = words_of(cause).code;
     row.text = words_of(cause).sentence;

@@ -11,10 +11,10 @@
 #include <optional>
 #include <set>
 
-#include "backends/layout.h"
 #include "formats/tosa.h"
 #include "formats/xnn_blob.h"
 #include "run/host_kernels.h"
+#include "targets/layout.h"
 
 namespace isthmus {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backends/backend.h"
+#include "targets/target.h"
 
 namespace isthmus {
 
@@ -11,7 +11,7 @@ std::string targets_text();
 std::string targets_json();
 
 // Which ops run on the target as they are, what others become first, and what its operators demand.
-std::string target_text(const BackendDesc& backend);
-std::string target_json(const BackendDesc& backend);
+std::string target_text(const TargetDesc& target);
+std::string target_json(const TargetDesc& target);
 
 }  // namespace isthmus

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "backends/tosa/rules.h"
+#include "targets/tosa/rules.h"
 
 namespace isthmus {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "backends/tosa/interpreter.h"
 #include "formats/tosa.h"
 #include "run/delegate.h"
+#include "targets/tosa/interpreter.h"
 
 namespace isthmus::run {
 namespace {

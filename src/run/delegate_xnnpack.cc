@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "backends/xnnpack/builder.h"
-#include "backends/xnnpack/runtime.h"
+#include "engines/xnnpack/builder.h"
+#include "engines/xnnpack/runtime.h"
 #include "formats/xnn_blob.h"
 #include "run/delegate.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "backends/xnnpack/runtime.h"
 #include "base/untrusted_text.h"
+#include "engines/xnnpack/runtime.h"
 #include "run/state.h"
 
 namespace isthmus::run {

@@ -10,6 +10,7 @@
 #include "pipeline.h"
 #include "stats/measure.h"
 #include "support/models.h"
+#include "targets/registry.h"
 
 namespace isthmus::calibrate_models_slow_test {
 namespace {
@@ -22,7 +23,7 @@ struct Loaded {
 Expected<Loaded> prepared_model(const std::filesystem::path& path) {
   Diagnostics diagnostics;
   Loaded loaded{TRY(test::open(path, diagnostics)), {}};
-  loaded.prepared = TRY(prepare(loaded.model.graph, {find_backend("xnnpack"), {}}, diagnostics));
+  loaded.prepared = TRY(prepare(loaded.model.graph, {find_target("xnnpack"), {}}, diagnostics));
   return loaded;
 }
 

@@ -4,13 +4,14 @@
 
 #include <iostream>
 
-#include "backends/backend.h"
 #include "exec/integer.h"
 #include "exec/interpreter.h"
 #include "ops/emitter.h"
 #include "pipeline.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::composites_slow_test {
 namespace {
@@ -98,7 +99,7 @@ TEST(CompositesSlow, ChainsOfEightBitStepsAreFarWorse) {
   Diagnostics diagnostics;
   const auto model = test::open(folder / "model.pt2", diagnostics);
   ASSERT_TRUE(model) << model.error().text();
-  const auto prepared = prepare(model->graph, {find_backend("tosa-int"), {}}, diagnostics);
+  const auto prepared = prepare(model->graph, {find_target("tosa-int"), {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   auto source = open_samples((folder / "calib.npz").string(), prepared->graph, {}, diagnostics);
   ASSERT_TRUE(source) << source.error().text();

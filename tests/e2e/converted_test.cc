@@ -15,6 +15,7 @@
 #include "support/compile_quantized.h"
 #include "support/models.h"
 #include "support/quantized_graphs.h"
+#include "targets/registry.h"
 
 namespace isthmus::converted_test {
 namespace {
@@ -25,7 +26,7 @@ Graph canonical(const Graph& loaded) {
   Diagnostics diagnostics;
   std::vector<StageTime> times;
   std::vector<RewriteTime> rewrites;
-  auto graph = canonical_graph(loaded, {find_backend("xnnpack"), {}}, diagnostics, times, rewrites);
+  auto graph = canonical_graph(loaded, {find_target("xnnpack"), {}}, diagnostics, times, rewrites);
   CHECK(graph.has_value(), graph ? "" : graph.error().text());
   return *std::move(graph);
 }
@@ -42,13 +43,13 @@ struct Quantization {
 };
 
 // Without any data.
-Quantization quantized(const Graph& archive, const char* target) {
-  const BackendDesc& backend = *find_backend(target);
+Quantization quantized(const Graph& archive, const char* target_name) {
+  const TargetDesc& target = *find_target(target_name);
   Quantization result;
-  auto prepared = prepare(archive, {&backend, {}}, result.diagnostics);
+  auto prepared = prepare(archive, {&target, {}}, result.diagnostics);
   CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
   result.prepared = *std::move(prepared);
-  auto model = quantize(result.prepared, backend, nullptr, {}, result.diagnostics);
+  auto model = quantize(result.prepared, target, nullptr, {}, result.diagnostics);
   CHECK(model.has_value(), model ? "" : model.error().text());
   result.model = *std::move(model);
   return result;
@@ -73,7 +74,7 @@ double agreement(const Graph& archive, const Quantization& found, const char* ta
   const auto expected = interpret(canonical(archive), inputs);
   CHECK(expected.has_value(), expected ? "" : expected.error().text());
   const auto computed =
-      interpret_integers(found.model.quantized.graph, inputs, find_backend(target)->integers.arithmetic);
+      interpret_integers(found.model.quantized.graph, inputs, find_target(target)->integers.arithmetic);
   CHECK(computed.has_value(), computed ? "" : computed.error().text());
   return test::sqnr(*computed, *expected);
 }
@@ -206,14 +207,14 @@ TEST(Converted, TheFloatProgramRoundsAsTheArchiveDoes) {
   const Graph graph = canonical(model->graph);
   const std::vector<Tensor> inputs = test::read_tensors(models(), "emg_cascade_input_");
   const Graph archive = test::converted(graph, test::each_for_itself(graph, inputs));
-  const BackendDesc& backend = *find_backend("xnnpack");
-  auto prepared = prepare(archive, {&backend, {}}, diagnostics);
+  const TargetDesc& target = *find_target("xnnpack");
+  auto prepared = prepare(archive, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
-  const auto kept = keep_in_float(*prepared, backend);
+  const auto kept = keep_in_float(*prepared, target);
   ASSERT_TRUE(kept) << kept.error().text();
   EXPECT_EQ(prepared->partitioning.segments.size(), 1U);
   EXPECT_EQ(prepared->partitioning.schedule.size(), 1U);
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text();
   auto method = run::Method::load(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(method) << method.error().text();

@@ -6,6 +6,7 @@
 
 #include "report/compile.h"
 #include "support/compile.h"
+#include "targets/registry.h"
 
 namespace isthmus::fixed_sizes_slow_test {
 namespace {
@@ -18,17 +19,17 @@ TEST(FixedSizesSlow, EveryModelOfAnyBatch) {
     const std::string file = entry.path().filename().string();
     if (file != "model_dynamic.pt2" && file != "model_unbounded.pt2") continue;
     ++count;
-    for (const std::string target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
-      SCOPED_TRACE(entry.path().string() + " on " + target);
-      const BackendDesc& backend = *find_backend(target);
+    for (const std::string target_name : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+      SCOPED_TRACE(entry.path().string() + " on " + target_name);
+      const TargetDesc& target = *find_target(target_name);
       Diagnostics diagnostics;
       const auto loaded = test::open(entry.path(), diagnostics);
       ASSERT_TRUE(loaded) << loaded.error().text();
-      const auto prepared = prepare(loaded->graph, {&backend, {}}, diagnostics);
+      const auto prepared = prepare(loaded->graph, {&target, {}}, diagnostics);
       ASSERT_TRUE(prepared) << prepared.error().text();
-      const auto model = quantize(*prepared, backend, nullptr, {}, diagnostics);
+      const auto model = quantize(*prepared, target, nullptr, {}, diagnostics);
       ASSERT_TRUE(model) << model.error().text();
-      const CompileSummary summary = summarize("model", backend, *prepared, &*model, diagnostics);
+      const CompileSummary summary = summarize("model", target, *prepared, &*model, diagnostics);
       EXPECT_EQ(summary.delegates, 1U);
       EXPECT_EQ(summary.host.size(), 0U);
       EXPECT_TRUE(std::ranges::any_of(summary.warnings, [](const Diagnostic& entry_of) {

@@ -9,6 +9,7 @@
 
 #include "support/compile_quantized.h"
 #include "support/models.h"
+#include "targets/registry.h"
 
 namespace isthmus::grouping_cases_slow_test {
 namespace {
@@ -76,7 +77,7 @@ TEST(GroupingCasesSlow, AreGroupedAsTheyShould) {
     ASSERT_TRUE(runs) << facts.name << ": " << runs.error().text();
     for (const char* target : kTargets) {
       SCOPED_TRACE(fmt::format("{} on {}", facts.name, target));
-      if (!facts.has_16_bits && find_backend(target)->integers.storage.size() > 1) continue;
+      if (!facts.has_16_bits && find_target(target)->integers.storage.size() > 1) continue;
       const auto program = test::quantize_model(file, {(*runs)[0].inputs}, config, false, target);
       ASSERT_TRUE(program) << program.error().text();
       EXPECT_EQ(program->delegates(), 1U);
@@ -113,12 +114,12 @@ struct Decided {
   std::set<Names> groups;         // without constants: an exporter may have made values of them, or not
   bool needs_fixed_size = false;  // some node has no integers on the target because a size is symbolic
 };
-Expected<Decided> decided(const std::filesystem::path& file, const std::string& target) {
+Expected<Decided> decided(const std::filesystem::path& file, const std::string& target_name) {
   Diagnostics diagnostics;
   const Model model = TRY(test::open(file, diagnostics));
-  const BackendDesc& backend = *find_backend(target);
-  const Prepared prepared = TRY(prepare(model.graph, {&backend, {}}, diagnostics));
-  const QuantizedModel quantized = TRY(quantize(prepared, backend, nullptr, {}, diagnostics));
+  const TargetDesc& target = *find_target(target_name);
+  const Prepared prepared = TRY(prepare(model.graph, {&target, {}}, diagnostics));
+  const QuantizedModel quantized = TRY(quantize(prepared, target, nullptr, {}, diagnostics));
   Decided result{quantized.partitioning.segments.size(), {}, false};
   for (const Group& group : quantized.plan.groups) {
     Names members;

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <map>
 
-#include "backends/xnnpack/tapped.h"
 #include "exec/integer.h"
 #include "exec/interpreter.h"
 #include "exec/kernel.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"
+#include "targets/xnnpack/tap.h"
 
 namespace isthmus::integers_slow_test {
 namespace {
@@ -43,7 +43,7 @@ Tensor logical(std::span<const Number> numbers, const xnnpack::TappedValue& valu
 // Every value that the delegate shows.
 Expected<Values> tapped(const Graph& graph, const Segment& segment, std::span<const Tensor> inputs) {
   Values result;
-  auto live = TRY(xnnpack::TappedSegment::build(graph, segment));
+  auto live = TRY(xnnpack::tapped(graph, segment));
   const auto floats = [&](std::span<const float> numbers, std::span<const xnnpack::TappedValue> values) {
     for (const auto& value : values) result[value.id] = logical(numbers, value, DType::kF32);
   };

@@ -7,20 +7,21 @@
 #include "report/compile.h"
 #include "support/compile.h"
 #include "support/renamed_archive.h"
+#include "targets/registry.h"
 
 namespace isthmus::islands_slow_test {
 namespace {
 
-CompileSummary checked(const std::filesystem::path& archive, const std::string& target) {
-  const BackendDesc& backend = *find_backend(target);
+CompileSummary checked(const std::filesystem::path& archive, const std::string& target_name) {
+  const TargetDesc& target = *find_target(target_name);
   Diagnostics diagnostics;
   const auto loaded = test::open(archive, diagnostics);
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().text());
-  const auto prepared = prepare(loaded->graph, {&backend, {}}, diagnostics);
+  const auto prepared = prepare(loaded->graph, {&target, {}}, diagnostics);
   CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
-  const auto model = quantize(*prepared, backend, nullptr, {}, diagnostics);
+  const auto model = quantize(*prepared, target, nullptr, {}, diagnostics);
   CHECK(model.has_value(), model ? "" : model.error().text());
-  return summarize("model", backend, *prepared, &*model, diagnostics);
+  return summarize("model", target, *prepared, &*model, diagnostics);
 }
 
 TEST(IslandsSlow, ComeBackInExportedModels) {

@@ -12,6 +12,7 @@
 #include "support/island_models.h"
 #include "support/random_quant_model.h"
 #include "support/renamed_archive.h"
+#include "targets/registry.h"
 
 namespace isthmus::islands_test {
 namespace {
@@ -19,10 +20,10 @@ namespace {
 constexpr const char* kTargets[] = {"xnnpack", "ethos-u55-128", "ethos-u85-256"};
 
 // As `isthmus check` finds it.
-CompileSummary checked(const Graph& graph, const std::string& target) {
-  const BackendDesc& backend = *find_backend(target);
-  const test::Unmeasured model = test::quantize_without_data(graph, backend);
-  return summarize("model", backend, model.prepared, &model.quantized, model.diagnostics);
+CompileSummary checked(const Graph& graph, const std::string& target_name) {
+  const TargetDesc& target = *find_target(target_name);
+  const test::Unmeasured model = test::quantize_without_data(graph, target);
+  return summarize("model", target, model.prepared, &model.quantized, model.diagnostics);
 }
 
 void expect_whole(const Graph& graph) {
@@ -80,10 +81,10 @@ TEST(Islands, ComeBackInRealArchives) {
 }
 
 // The file's bytes, with the nodes of this op kept off the device; with all of them on it where none is named.
-Compiled compiled(const Graph& graph, const std::string& target, const std::string& off_device) {
-  const BackendDesc& backend = *find_backend(target);
+Compiled compiled(const Graph& graph, const std::string& target_name, const std::string& off_device) {
+  const TargetDesc& target = *find_target(target_name);
   Diagnostics diagnostics;
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
   CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
   std::vector<Tensor> inputs;
   std::mt19937 random(3);
@@ -101,9 +102,9 @@ Compiled compiled(const Graph& graph, const std::string& target, const std::stri
     rule.in_float = true;
     config.rules.push_back(std::move(rule));
   }
-  const auto model = quantize(*prepared, backend, &statistics, config, diagnostics);
+  const auto model = quantize(*prepared, target, &statistics, config, diagnostics);
   CHECK(model.has_value(), model ? "" : model.error().text());
-  auto result = compile(model->quantized.graph, model->partitioning, backend, {}, nullptr);
+  auto result = compile(model->quantized.graph, model->partitioning, target, {}, nullptr);
   CHECK(result.has_value(), result ? "" : result.error().text());
   return *std::move(result);
 }

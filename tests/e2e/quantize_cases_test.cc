@@ -8,6 +8,7 @@
 #include "support/compile.h"
 #include "support/compile_quantized.h"
 #include "support/quantized_graphs.h"
+#include "targets/registry.h"
 
 namespace isthmus::quantize_cases_test {
 namespace {
@@ -127,15 +128,15 @@ TEST(QuantizeCases, NarrowBoundsStayOnTheDeviceWithoutData) {
 )");
     QuantConfig config;
     config.inputs = config.outputs = BorderType::kInt8;
-    for (const char* target : {"xnnpack", "tosa-int"}) {
+    for (const char* target_name : {"xnnpack", "tosa-int"}) {
       Diagnostics diagnostics;
-      const BackendDesc& backend = *find_backend(target);
-      const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+      const TargetDesc& target = *find_target(target_name);
+      const auto prepared = prepare(graph, {&target, {}}, diagnostics);
       ASSERT_TRUE(prepared) << prepared.error().text();
-      const auto model = quantize(*prepared, backend, nullptr, config, diagnostics);
+      const auto model = quantize(*prepared, target, nullptr, config, diagnostics);
       ASSERT_TRUE(model) << model.error().text();
-      EXPECT_EQ(model->partitioning.segments.size(), 1U) << bounds << " on " << target;
-      EXPECT_EQ(model->partitioning.schedule.size(), 1U) << bounds << " on " << target;
+      EXPECT_EQ(model->partitioning.segments.size(), 1U) << bounds << " on " << target.name;
+      EXPECT_EQ(model->partitioning.schedule.size(), 1U) << bounds << " on " << target.name;
     }
   }
 }
@@ -145,10 +146,10 @@ TEST(QuantizeCases, AnUnknownMoverBreaksTheDelegateInTwo) {
   const Graph graph = token_graph(
       true, 1, "  %patches = foreign(\"aten.moveaxis_unknown.int\", self=%flat) : f32[1,16,4]  # vit.py:40 moveaxis\n");
   Diagnostics diagnostics;
-  const BackendDesc& backend = *find_backend("xnnpack");
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  const TargetDesc& target = *find_target("xnnpack");
+  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
-  const auto model = quantize(*prepared, backend, nullptr, {}, diagnostics);
+  const auto model = quantize(*prepared, target, nullptr, {}, diagnostics);
   ASSERT_TRUE(model) << model.error().text();
   EXPECT_EQ(model->partitioning.segments.size(), 2U);
 }

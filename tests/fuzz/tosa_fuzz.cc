@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/tosa/interpreter.h"
 #include "formats/tosa.h"
 #include "fuzz/number_mutator.h"
 #include "report/tosa.h"
+#include "targets/tosa/interpreter.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/xnnpack/builder.h"
-#include "backends/xnnpack/runtime.h"
+#include "engines/xnnpack/builder.h"
+#include "engines/xnnpack/runtime.h"
 #include "formats/xnn_blob.h"
 #include "fuzz/number_mutator.h"
 

@@ -10,12 +10,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "backends/backend.h"
 #include "canonicalize/canonicalize.h"
 #include "ir/text.h"
 #include "legalize/legalize.h"
 #include "partition/partition.h"
 #include "support/models.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::golden_test {
 namespace {
@@ -32,12 +33,12 @@ std::vector<std::filesystem::path> golden_files() {
 }
 
 // The graph after legalize; after partition with the place of each node and the reasons of those on the host.
-Expected<std::string> on_target(const std::string& stage, const BackendDesc& backend, Graph graph) {
-  const Graph legal = TRY(legalize(std::move(graph), backend));
+Expected<std::string> on_target(const std::string& stage, const TargetDesc& target, Graph graph) {
+  const Graph legal = TRY(legalize(std::move(graph), target));
   if (stage == "legalize") return print(legal);
-  const Partitioning places = partition(legal, backend);
+  const Partitioning places = partition(legal, target);
   TextOptions options;
-  options.notes = notes_of(places, backend.name);
+  options.notes = notes_of(places, target.name);
   std::string result = print(legal, options);
   for (std::size_t i = 0; i < places.place.size(); ++i) {
     const auto* reason = std::get_if<Reason>(&places.place[i]);
@@ -51,8 +52,8 @@ Expected<std::string> after_stage(const std::string& stage, std::string_view tex
   if (stage == "parse") return print(graph);
   const std::size_t space = stage.find(' ');
   if (space != std::string::npos) {
-    const BackendDesc* backend = find_backend(stage.substr(space + 1));
-    if (backend != nullptr) return on_target(stage.substr(0, space), *backend, std::move(graph));
+    const TargetDesc* target = find_target(stage.substr(space + 1));
+    if (target != nullptr) return on_target(stage.substr(0, space), *target, std::move(graph));
   }
   if (stage != "canonicalize") return bad_input("unknown stage '" + stage + "'");
   Diagnostics diagnostics;

@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "support/compile.h"
 #include "support/random_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::compile_law_test {
 namespace {
@@ -20,7 +21,7 @@ std::vector<Order> orders_of(const Graph& graph, bool has_channels_last) {
 }
 
 TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   for (unsigned seed = 0; seed < 150; ++seed) {
     test::RandomModel model(seed);
     const Graph graph = model.make();
@@ -29,13 +30,13 @@ TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
     const auto expected = interpret(graph, inputs);
     ASSERT_TRUE(expected) << expected.error().text();
     Diagnostics diagnostics;
-    const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+    const auto prepared = prepare(graph, {&target, {}}, diagnostics);
     ASSERT_TRUE(prepared) << "seed " << seed << ": " << prepared.error().text();
     const auto where = [&] {
       return "seed " + std::to_string(seed) + "\n" +
              print(prepared->graph, {.notes = notes_of(prepared->partitioning, "xnnpack")});
     };
-    const auto compiled = compile(prepared->graph, prepared->partitioning, backend, {}, nullptr, nullptr,
+    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr, nullptr,
                                   orders_of(prepared->graph, seed % 2 == 1));
     ASSERT_TRUE(compiled) << compiled.error().text() << "\n" << where();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr));

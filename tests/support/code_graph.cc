@@ -11,6 +11,7 @@
 #include "exec/interpreter.h"
 #include "ops/table.h"
 #include "partition/partition.h"
+#include "targets/registry.h"
 
 namespace isthmus::test {
 namespace {
@@ -202,11 +203,11 @@ double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
 }
 
 Expected<Program> compile_graph(Graph graph) {
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   Program program;
-  program.prepared.partitioning = partition(graph, backend);
+  program.prepared.partitioning = partition(graph, target);
   program.prepared.graph = std::move(graph);
-  program.compiled = TRY(compile(program.prepared, backend, {}, nullptr));
+  program.compiled = TRY(compile(program.prepared, target, {}, nullptr));
   return program;
 }
 

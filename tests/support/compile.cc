@@ -7,23 +7,24 @@
 #include <utility>
 
 #include "base/check.h"
+#include "targets/registry.h"
 
 namespace isthmus::test {
 
 Expected<Program> compile_model(const std::filesystem::path& path, const ShapeRequest& shapes) {
   Diagnostics diagnostics;
   const Model model = TRY(open(path, diagnostics));
-  const PrepareOptions options{find_backend("xnnpack"), shapes};
+  const PrepareOptions options{find_target("xnnpack"), shapes};
   Program program{TRY(prepare(model.graph, options, diagnostics)), {}};
-  program.compiled = TRY(compile(program.prepared, *options.backend, model.examples, nullptr));
+  program.compiled = TRY(compile(program.prepared, *options.target, model.examples, nullptr));
   return program;
 }
 
-Unmeasured quantize_without_data(const Graph& graph, const BackendDesc& backend) {
+Unmeasured quantize_without_data(const Graph& graph, const TargetDesc& target) {
   Diagnostics diagnostics;
-  auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  auto prepared = prepare(graph, {&target, {}}, diagnostics);
   CHECK(prepared.has_value(), prepared ? "" : prepared.error().text());
-  auto quantized = quantize(*prepared, backend, nullptr, {}, diagnostics);
+  auto quantized = quantize(*prepared, target, nullptr, {}, diagnostics);
   CHECK(quantized.has_value(), quantized ? "" : quantized.error().text());
   return {*std::move(prepared), *std::move(quantized), std::move(diagnostics)};
 }

@@ -28,7 +28,7 @@ struct Unmeasured {
   QuantizedModel quantized;
   Diagnostics diagnostics;
 };
-Unmeasured quantize_without_data(const Graph& graph, const BackendDesc& backend);
+Unmeasured quantize_without_data(const Graph& graph, const TargetDesc& target);
 
 // The arrays stem0.npy, stem1.npy, ... of a folder.
 std::vector<Tensor> read_tensors(const std::filesystem::path& folder, const std::string& stem);

@@ -9,22 +9,23 @@
 #include "evaluate/evaluate.h"
 #include "run/method.h"
 #include "support/models.h"
+#include "targets/registry.h"
 
 namespace isthmus::test {
 
 Expected<QuantizedProgram> quantize_graph(const Graph& graph, std::vector<std::vector<Tensor>> samples,
-                                          const QuantConfig& config, bool with_program, std::string_view target) {
-  const BackendDesc& backend = *find_backend(target);
+                                          const QuantConfig& config, bool with_program, std::string_view target_name) {
+  const TargetDesc& target = *find_target(target_name);
   Diagnostics diagnostics;
-  QuantizedProgram result{TRY(prepare(graph, {&backend, {}}, diagnostics)), {}, {}, {}};
+  QuantizedProgram result{TRY(prepare(graph, {&target, {}}, diagnostics)), {}, {}, {}};
   std::vector<std::optional<TensorView>> examples;
   for (const Tensor& input : samples.at(0)) examples.emplace_back(input.view());
   const auto given = given_samples(std::move(samples));
   const xnnpack::ThreadPool threads(1);
   const Statistics statistics = TRY(calibrate(result.prepared, *given, threads, {}, diagnostics));
-  result.model = TRY(quantize(result.prepared, backend, &statistics, config, diagnostics));
+  result.model = TRY(quantize(result.prepared, target, &statistics, config, diagnostics));
   if (with_program) {
-    result.compiled = TRY(compile(result.model.quantized.graph, result.model.partitioning, backend, examples, nullptr));
+    result.compiled = TRY(compile(result.model.quantized.graph, result.model.partitioning, target, examples, nullptr));
   }
   result.diagnostics = std::move(diagnostics);
   return result;

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backends/xnnpack/builder.h"
+#include "engines/xnnpack/builder.h"
 
 namespace isthmus::test {
 namespace {

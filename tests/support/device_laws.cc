@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "backends/backend.h"
 #include "calibrate/samples.h"
 #include "formats/tosa.h"
 #include "ir/text.h"
 #include "support/random_device_model.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::test {
 
@@ -21,14 +22,14 @@ std::string broken_device_law(unsigned seed, OperatorCounts& counts) {
   QuantConfig config;
   config.storage = seed % 3 == 0 ? DType::kI16 : DType::kI8;
   for (const auto& [name, device] : kEthosUTargets) {
-    const BackendDesc& backend = *find_backend(name);
+    const TargetDesc& target = *find_target(name);
     const std::string where = std::string(" on ") + name + "\n";
     Diagnostics diagnostics;
-    const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+    const auto prepared = prepare(graph, {&target, {}}, diagnostics);
     if (!prepared) return "prepare: " + prepared.error().text() + where + print(graph);
     const auto samples = example_samples(prepared->graph, examples);
     if (!samples) return "samples: " + samples.error().text() + where;
-    const auto model = quantized_for(*prepared, backend, **samples, config);
+    const auto model = quantized_for(*prepared, target, **samples, config);
     if (!model) return "quantize: " + model.error().text() + where + print(prepared->graph);
     const std::string problem = segments_problem(*model, device, inputs, counts);
     if (!problem.empty()) return problem + where + print(model->quantized.graph);

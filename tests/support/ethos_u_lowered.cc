@@ -3,20 +3,20 @@
 
 #include <map>
 
-#include "backends/ethos_u/lower.h"
-#include "backends/tosa/interpreter.h"
-#include "backends/xnnpack/thread_pool.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "exec/integer.h"
 #include "support/models.h"
+#include "targets/ethos_u/lower.h"
+#include "targets/tosa/interpreter.h"
 
 namespace isthmus::test {
 
-Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDesc& backend, Samples& samples,
+Expected<QuantizedModel> quantized_for(const Prepared& prepared, const TargetDesc& target, Samples& samples,
                                        const QuantConfig& config) {
   Diagnostics diagnostics;
   const xnnpack::ThreadPool threads(1);
   const Statistics statistics = TRY(calibrate(prepared, samples, threads, {}, diagnostics));
-  return quantize(prepared, backend, &statistics, config, diagnostics);
+  return quantize(prepared, target, &statistics, config, diagnostics);
 }
 
 std::string segments_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs,

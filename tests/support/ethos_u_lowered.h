@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "backends/ethos_u/device.h"
 #include "pipeline.h"
+#include "targets/ethos_u/device.h"
 
 namespace isthmus::test {
 
@@ -21,7 +21,7 @@ inline constexpr EthosUTarget kEthosUTargets[] = {
 };
 
 // Calibrated on these samples.
-Expected<QuantizedModel> quantized_for(const Prepared& prepared, const BackendDesc& backend, Samples& samples,
+Expected<QuantizedModel> quantized_for(const Prepared& prepared, const TargetDesc& target, Samples& samples,
                                        const QuantConfig& config);
 
 using OperatorCounts = std::map<std::string, std::size_t>;

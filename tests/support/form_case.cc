@@ -7,6 +7,7 @@
 #include "exec/interpreter.h"
 #include "ir/text.h"
 #include "support/compile.h"
+#include "targets/registry.h"
 
 namespace isthmus::test {
 
@@ -39,15 +40,15 @@ testing::AssertionResult agree(const std::vector<std::optional<Tensor>>& found, 
 
 void expect_delegated(const Graph& graph, const Case& row, const std::vector<std::int64_t>& batches) {
   Diagnostics diagnostics;
-  const BackendDesc& backend = *find_backend("xnnpack");
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  const TargetDesc& target = *find_target("xnnpack");
+  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   const std::string text = print(prepared->graph);
   for (const Node& node : prepared->graph.nodes()) {
-    const auto reason = backend.refusal(prepared->graph, node);
+    const auto reason = target.refusal(prepared->graph, node);
     ASSERT_FALSE(reason) << name_of(node.op) << ": " << text_of(*reason) << "\n" << text;
   }
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text() << "\n" << text;
   auto method = run::Method::load(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(method) << method.error().text();

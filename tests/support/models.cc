@@ -7,7 +7,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "backends/integers.h"
 #include "canonicalize/canonicalize.h"
 #include "exec/half.h"
 #include "exec/interpreter.h"
@@ -15,6 +14,7 @@
 #include "formats/npy.h"
 #include "formats/pt2.h"
 #include "ops/table.h"
+#include "targets/integers.h"
 
 namespace isthmus::test {
 

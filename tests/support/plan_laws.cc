@@ -30,15 +30,15 @@ struct Reading {
 
 class Sharing {
  public:
-  Sharing(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend, const QuantConfig& config)
+  Sharing(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const QuantConfig& config)
       : graph_(graph), plan_(plan), config_(config), readings_(graph.values().size()), is_cut_(cut_ties(plan)) {
-    const std::vector<bool> is_fused = fused_clamps(graph, backend);
+    const std::vector<bool> is_fused = fused_clamps(graph, target);
     for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
       const bool is_codes = plan.precision[n] == Precision::kCodes;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         Reading reading{std::nullopt, is_codes};
-        if (is_codes && must_share(backend.integers, node.op) && is_data_input(node.op, i)) {
+        if (is_codes && must_share(target.integers, node.op) && is_data_input(node.op, i)) {
           reading.tie = Tie{NodeId{n}, i};
         }
         readings_[node.inputs[i].index].push_back(reading);
@@ -50,7 +50,7 @@ class Sharing {
       if (const auto* id = std::get_if<ValueId>(&output.value))
         readings_[id->index].push_back({std::nullopt, is_codes});
     }
-    find_finest(backend);
+    find_finest(target);
   }
 
   // What the reader that suffers most from one set of parameters for these members loses; and its value.
@@ -102,13 +102,13 @@ class Sharing {
   // The range whose codes would show all that the value's codes can hold: its own, but what only passes numbers on has
   // no more bits than the codes that it was given.
   double finest(ValueId id) const { return finest_.at(id); }
-  void find_finest(const BackendDesc& backend) {
+  void find_finest(const TargetDesc& target) {
     for (const Group& group : plan_.groups) {
       for (const Member& member : group.members) finest_[member.value] = width(member.own);
     }
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (plan_.precision[n] != Precision::kCodes || !must_share(backend.integers, node.op)) continue;
+      if (plan_.precision[n] != Precision::kCodes || !must_share(target.integers, node.op)) continue;
       if (def(node.op).flow == QFlow::kComputes || def(node.op).flow == QFlow::kFixedRange) continue;
       std::vector<double> given;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -169,12 +169,12 @@ std::string decisions(const Graph& graph, const QuantPlan& plan, const std::func
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-std::string broken_tie(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend) {
+std::string broken_tie(const Graph& graph, const QuantPlan& plan, const TargetDesc& target) {
   std::set<Tie> cuts;
   for (const Cut& cut : plan.cuts) cuts.insert(cut.tie);
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || !must_share(backend.integers, node.op)) continue;
+    if (plan.precision[n] != Precision::kCodes || !must_share(target.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
       const bool is_shared = plan.group_of[node.inputs[i].index] == plan.group_of[node.outputs[0].index];
@@ -186,9 +186,9 @@ std::string broken_tie(const Graph& graph, const QuantPlan& plan, const BackendD
   return {};
 }
 
-std::string removable_cut(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+std::string removable_cut(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                           const QuantConfig& config) {
-  const Sharing sharing(graph, plan, backend, config);
+  const Sharing sharing(graph, plan, target, config);
   for (const Cut& cut : plan.cuts) {
     if (cut.cause != CutCause::kPrecision) continue;
     const Node& node = graph[cut.tie.node];
@@ -204,9 +204,9 @@ std::string removable_cut(const Graph& graph, const QuantPlan& plan, const Backe
   return {};
 }
 
-std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const BackendDesc& backend,
+std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                         const QuantConfig& config) {
-  const Sharing sharing(graph, plan, backend, config);
+  const Sharing sharing(graph, plan, target, config);
   for (const Group& group : plan.groups) {
     const auto is_constant = [&](const Member& member) { return graph.constant(member.value) != nullptr; };
     // What a constant brings to a join cannot be cut off.
@@ -218,10 +218,10 @@ std::string hurt_reader(const Graph& graph, const QuantPlan& plan, const Backend
   return {};
 }
 
-std::string unequal_tie(const Graph& quantized, const BackendDesc& backend) {
+std::string unequal_tie(const Graph& quantized, const TargetDesc& target) {
   for (const Node& node : quantized.nodes()) {
     const TensorType& result = quantized.type(node.outputs[0]);
-    if (!must_share(backend.integers, node.op)) continue;
+    if (!must_share(target.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i)) continue;
       const TensorType& type = quantized.type(node.inputs[i]);

@@ -22,6 +22,7 @@
 #include "support/converted.h"
 #include "support/plan_laws.h"
 #include "support/random_quant_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::test {
 namespace {
@@ -29,7 +30,7 @@ namespace {
 // Rounding to 8 bits costs this much of every output of a graph whose layers keep the size of their numbers.
 constexpr double kLeastDb = 12;
 
-const BackendDesc& backend() { return *find_backend("xnnpack"); }
+const TargetDesc& target() { return *find_target("xnnpack"); }
 
 // Some seeds each: the border in codes, cuts that come later, and first layers in float: of those that cost the same,
 // twins are told apart by their names, so that no made-up statistics go with them.
@@ -44,14 +45,14 @@ QuantConfig config_of(unsigned seed) {
 
 Graph prepared_graph(const Graph& graph) {
   Diagnostics diagnostics;
-  auto prepared = prepare(graph, {&backend(), {}}, diagnostics);
+  auto prepared = prepare(graph, {&target(), {}}, diagnostics);
   CHECK(prepared.has_value(), prepared.error().text());
   return std::move(prepared->graph);
 }
 
 QuantPlan planned(const Graph& graph, const Statistics& statistics, const QuantConfig& config) {
   Diagnostics diagnostics;
-  auto result = plan(graph, backend(), &statistics, config, diagnostics);
+  auto result = plan(graph, target(), &statistics, config, diagnostics);
   CHECK(result.has_value(), result.error().text());
   return std::move(*result);
 }
@@ -99,8 +100,8 @@ std::string broken_plan_law(unsigned seed) {
   const QuantPlan of_shuffled = planned(shuffled, statistics, config);
   wrong = compare("another order of nodes", decisions(shuffled, of_shuffled));
   if (!wrong.empty()) return wrong;
-  const auto applied = apply(graph, first, backend(), &statistics, config);
-  const auto applied_shuffled = apply(shuffled, of_shuffled, backend(), &statistics, config);
+  const auto applied = apply(graph, first, target(), &statistics, config);
+  const auto applied_shuffled = apply(shuffled, of_shuffled, target(), &statistics, config);
   if (!applied || !applied_shuffled) return broken("applying", (applied ? applied_shuffled : applied).error().text());
   const std::string computed = computations(graph, *applied);
   const std::string computed_shuffled = computations(shuffled, *applied_shuffled);
@@ -123,11 +124,11 @@ std::string broken_plan_law(unsigned seed) {
       is_made_up ? decisions(graph, first, called) : decisions(graph, first, twins(graph, true));
   const std::string found = decisions(other, of_other, twins(other, !is_made_up));
   if (found != expected) return broken("other names", difference_of(expected, found));
-  if (auto tie = broken_tie(graph, first, backend()); !tie.empty()) return broken("a tie", tie);
-  if (auto cut = removable_cut(graph, first, backend(), config); !cut.empty()) return broken("a cut for nothing", cut);
-  if (auto reader = hurt_reader(graph, first, backend(), config); !reader.empty()) return broken("no cut", reader);
-  if (auto tie = unequal_tie(applied->graph, backend()); !tie.empty()) return broken("an applied tie", tie);
-  const auto proven = prove(*applied, backend(), graph, config);
+  if (auto tie = broken_tie(graph, first, target()); !tie.empty()) return broken("a tie", tie);
+  if (auto cut = removable_cut(graph, first, target(), config); !cut.empty()) return broken("a cut for nothing", cut);
+  if (auto reader = hurt_reader(graph, first, target(), config); !reader.empty()) return broken("no cut", reader);
+  if (auto tie = unequal_tie(applied->graph, target()); !tie.empty()) return broken("an applied tie", tie);
+  const auto proven = prove(*applied, target(), graph, config);
   return proven ? std::string() : broken("proof", proven.error().text() + "\n" + print(applied->graph));
 }
 
@@ -148,9 +149,9 @@ std::string broken_pin_law(unsigned seed) {
     return fmt::format("{}: {}\n{}", law, how, print(archive));
   };
   Diagnostics diagnostics;
-  const auto prepared = prepare(archive, {&backend(), {}}, diagnostics);
+  const auto prepared = prepare(archive, {&target(), {}}, diagnostics);
   if (!prepared) return broken("preparing", prepared.error().text());
-  const auto quantized = quantize(*prepared, backend(), nullptr, config, diagnostics);
+  const auto quantized = quantize(*prepared, target(), nullptr, config, diagnostics);
   if (!quantized) return broken("quantizing", quantized.error().text());
   if (!quantized->plan.has_ranges) return broken("needs no data", diagnostics.entries().back().text);
   for (const Diagnostic& said : diagnostics.entries()) {
@@ -164,7 +165,7 @@ std::string broken_pin_law(unsigned seed) {
     const Group* group = again ? quantized->plan.group(*again) : nullptr;
     // What shares may have the parameters of either side, and a rescale on the other.
     const Node* maker = graph.producer(ValueId{i});
-    if (maker != nullptr && must_share(backend().integers, maker->op)) continue;
+    if (maker != nullptr && must_share(target().integers, maker->op)) continue;
     if (!pin || group == nullptr || group->quant == pin->quant) continue;
     return broken("the same parameters",
                   fmt::format("%{} has scale {} zp {}, had {} zp {}", graph.values()[i].name, group->quant.scale(),
@@ -192,7 +193,7 @@ std::string broken_partial_pin_law(unsigned seed) {
     return fmt::format("{}: {}: {}\n{}", target, law, how, print(archive));
   };
   for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
-    const BackendDesc& device = *find_backend(target);
+    const TargetDesc& device = *find_target(target);
     Diagnostics diagnostics;
     const auto prepared = prepare(archive, {&device, {}}, diagnostics);
     if (!prepared) return broken(target, "preparing", prepared.error().text());
@@ -213,13 +214,13 @@ std::string broken_partial_pin_law(unsigned seed) {
 std::string broken_compute_law(unsigned seed) {
   RandomQuantModel random(seed, Widths::kTame);
   Diagnostics diagnostics;
-  auto prepared = prepare(random.make(), {&backend(), {}}, diagnostics);
+  auto prepared = prepare(random.make(), {&target(), {}}, diagnostics);
   if (!prepared) return prepared.error().text();
   const std::vector<Tensor> sample = random.inputs(prepared->graph);
   const Statistics statistics = observed(prepared->graph, {sample, random.inputs(prepared->graph)});
   QuantConfig config;
   config.front = 0;
-  const auto model = quantize(*prepared, backend(), &statistics, config, diagnostics);
+  const auto model = quantize(*prepared, target(), &statistics, config, diagnostics);
   if (!model) return model.error().text() + "\n" + print(prepared->graph);
   const Graph& graph = model->quantized.graph;
   const auto broken = [&](std::string_view law, const std::string& how) {
@@ -231,7 +232,7 @@ std::string broken_compute_law(unsigned seed) {
   if (print(*parsed) != print(graph)) return broken("print, parse, print", difference_of(print(graph), print(*parsed)));
   const auto expected = interpret(prepared->graph, sample);
   if (!expected) return broken("the interpreter", expected.error().text());
-  const auto found = interpret_integers(graph, sample, backend().integers.arithmetic);
+  const auto found = interpret_integers(graph, sample, target().integers.arithmetic);
   if (!found) return broken("the integer interpreter", found.error().text());
   for (std::size_t i = 0; i < expected->size(); ++i) {
     SignalToNoise error;

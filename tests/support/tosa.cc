@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "backends/xnnpack/thread_pool.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "formats/npy.h"
 
 namespace isthmus::test {

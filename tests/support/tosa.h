@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/tosa/interpreter.h"
 #include "base/bytes.h"
 #include "exec/tensor.h"
 #include "formats/tosa.h"
+#include "targets/tosa/interpreter.h"
 
 namespace isthmus::test {
 

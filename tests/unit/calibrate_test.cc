@@ -14,6 +14,7 @@
 #include "stats/measure.h"
 #include "support/models.h"
 #include "support/random_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::calibrate_test {
 namespace {
@@ -38,7 +39,7 @@ std::vector<std::vector<Tensor>> random_samples(const Graph& graph, std::size_t 
 
 Prepared prepared(const Graph& graph) {
   Diagnostics diagnostics;
-  auto result = prepare(graph, {find_backend("xnnpack"), {}}, diagnostics);
+  auto result = prepare(graph, {find_target("xnnpack"), {}}, diagnostics);
   EXPECT_TRUE(result) << result.error().text();
   return std::move(*result);
 }

@@ -12,6 +12,7 @@
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::correct_biases_test {
 namespace {
@@ -39,31 +40,31 @@ TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
     for (float& number : image.mutable_data<float>()) number = static_cast<float>(chance.real(-4, 8));
     sample = {image};
   }
-  for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
-    for (const DType storage : find_backend(target)->integers.storage) {
-      const BackendDesc& backend = *find_backend(target);
+  for (const char* target_name : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
+    for (const DType storage : find_target(target_name)->integers.storage) {
+      const TargetDesc& target = *find_target(target_name);
       QuantConfig config;
       config.storage = storage;
       config.front = 0;
       config.bias_correction = BiasCorrection::kOff;
       const Statistics statistics = test::observed(graph, samples);
       Diagnostics diagnostics;
-      const auto made = plan(graph, backend, &statistics, config, diagnostics);
+      const auto made = plan(graph, target, &statistics, config, diagnostics);
       ASSERT_TRUE(made) << made.error().text();
-      auto quantized = apply(graph, *made, backend, &statistics, config);
+      auto quantized = apply(graph, *made, target, &statistics, config);
       ASSERT_TRUE(quantized) << quantized.error().text();
       const auto distance = [&] {
         double result = 0;
         for (const auto& sample : samples) {
-          const auto found = interpret_integers(quantized->graph, sample, backend.integers.arithmetic);
+          const auto found = interpret_integers(quantized->graph, sample, target.integers.arithmetic);
           result += mean((*found)[0]) - mean((*interpret(graph, sample))[0]);
         }
         return std::abs(result);
       };
       const double before = distance();
-      const auto corrected = correct_biases(graph, *quantized, backend, samples);
+      const auto corrected = correct_biases(graph, *quantized, target, samples);
       ASSERT_TRUE(corrected) << corrected.error().text();
-      EXPECT_LE(distance(), before + 1e-3) << target << " " << name_of(storage);
+      EXPECT_LE(distance(), before + 1e-3) << target.name << " " << name_of(storage);
     }
   }
 }
@@ -88,26 +89,26 @@ TEST(CorrectBiases, WhatIsExactlyZeroStaysZero) {
     for (auto& sample : samples) sample = {chance.reals({4, 3}, 3, 8)};
     Statistics statistics = test::observed(graph, samples);
     statistics.values.at("p").channels[1] = {24, {0, 0, 0}, {8, 8, 8}, {90, 88, 85}};
-    for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
-      const BackendDesc& backend = *find_backend(target);
+    for (const char* target_name : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
+      const TargetDesc& target = *find_target(target_name);
       for (const BiasCorrection correction : {BiasCorrection::kAnalytic, BiasCorrection::kSequential}) {
         QuantConfig config;
         config.front = 0;
         config.bias_correction = correction;
         Diagnostics diagnostics;
-        const auto made = plan(graph, backend, &statistics, config, diagnostics);
+        const auto made = plan(graph, target, &statistics, config, diagnostics);
         ASSERT_TRUE(made) << made.error().text();
-        auto quantized = apply(graph, *made, backend, &statistics, config);
+        auto quantized = apply(graph, *made, target, &statistics, config);
         ASSERT_TRUE(quantized) << quantized.error().text();
         if (correction == BiasCorrection::kSequential) {
-          ASSERT_TRUE(correct_biases(graph, *quantized, backend, samples));
+          ASSERT_TRUE(correct_biases(graph, *quantized, target, samples));
         }
-        const auto found = interpret_integers(quantized->graph, samples[0], backend.integers.arithmetic);
+        const auto found = interpret_integers(quantized->graph, samples[0], target.integers.arithmetic);
         ASSERT_TRUE(found) << found.error().text();
         const auto numbers = (*found)[0]->data<float>();
         for (const std::size_t row : {4U, 5U}) {
-          EXPECT_EQ(numbers[row * 2], 0) << target;
-          EXPECT_EQ(numbers[row * 2 + 1] == 0, bias.empty()) << target;
+          EXPECT_EQ(numbers[row * 2], 0) << target.name;
+          EXPECT_EQ(numbers[row * 2 + 1] == 0, bias.empty()) << target.name;
         }
       }
     }

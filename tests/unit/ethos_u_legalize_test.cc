@@ -1,11 +1,12 @@
 // What composites become for the devices behind TOSA: all of it has a form there, and computes the same.
 #include <gtest/gtest.h>
 
-#include "backends/backend.h"
 #include "exec/interpreter.h"
 #include "ir/text.h"
 #include "legalize/legalize.h"
 #include "support/ethos_u_cases.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::ethos_u_legalize_test {
 namespace {
@@ -23,18 +24,18 @@ void expect_formed(const Case& row) {
   const std::vector<Tensor> inputs{input_of(row.sizes, row, row.sizes[0])};
   const auto expected = interpret(graph, inputs);
   ASSERT_TRUE(expected) << expected.error().text();
-  for (const char* target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
-    const BackendDesc& backend = *find_backend(target);
-    const auto legal = legalize(graph, backend);
+  for (const char* target_name : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+    const TargetDesc& target = *find_target(target_name);
+    const auto legal = legalize(graph, target);
     ASSERT_TRUE(legal) << legal.error().text();
     const std::string text = print(*legal);
     for (const Node& node : legal->nodes()) {
-      const auto reason = backend.integers.refusal(*legal, node, DType::kI8);
-      EXPECT_FALSE(reason) << target << ", " << name_of(node.op) << ": " << text_of(*reason) << "\n" << text;
+      const auto reason = target.integers.refusal(*legal, node, DType::kI8);
+      EXPECT_FALSE(reason) << target.name << ", " << name_of(node.op) << ": " << text_of(*reason) << "\n" << text;
     }
     const auto formed = interpret(*legal, inputs);
     ASSERT_TRUE(formed) << formed.error().text() << "\n" << text;
-    EXPECT_TRUE(agree(*formed, *expected->front(), row.numbers)) << target << "\n" << text;
+    EXPECT_TRUE(agree(*formed, *expected->front(), row.numbers)) << target.name << "\n" << text;
   }
 }
 
@@ -51,12 +52,12 @@ TEST(EthosULegalizeIndex, IsNarrowed) {
   return %y
 )");
   ASSERT_TRUE(graph) << graph.error().text();
-  const BackendDesc& u85 = *find_backend("ethos-u85-256");
+  const TargetDesc& u85 = *find_target("ethos-u85-256");
   const auto legal = legalize(*graph, u85);
   ASSERT_TRUE(legal) << legal.error().text();
   ASSERT_EQ(legal->nodes().size(), 2U);
   EXPECT_FALSE(u85.integers.refusal(*legal, legal->nodes()[1], DType::kI8));
-  const BackendDesc& u55 = *find_backend("ethos-u55-128");
+  const TargetDesc& u55 = *find_target("ethos-u55-128");
   EXPECT_EQ(u55.integers.refusal(*graph, graph->nodes()[0], DType::kI8)->code, ReasonCode::kCodeType);
 }
 

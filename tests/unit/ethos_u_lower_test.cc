@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "support/ethos_u_cases.h"
 #include "support/ethos_u_lowered.h"
+#include "targets/registry.h"
 
 namespace isthmus::ethos_u_lower_test {
 namespace {
@@ -21,13 +22,13 @@ void expect_lowered(const Case& row, DType storage) {
     SCOPED_TRACE(name);
     Build build(row.sizes, false);
     const ValueId made = row.make(build);
-    const BackendDesc& backend = *find_backend(name);
+    const TargetDesc& target = *find_target(name);
     Diagnostics diagnostics;
-    const auto prepared = prepare(std::move(build).finish(made), {&backend, {}}, diagnostics);
+    const auto prepared = prepare(std::move(build).finish(made), {&target, {}}, diagnostics);
     ASSERT_TRUE(prepared) << prepared.error().text();
     const auto samples = example_samples(prepared->graph, examples);
     ASSERT_TRUE(samples) << samples.error().text();
-    const auto model = test::quantized_for(*prepared, backend, **samples, config);
+    const auto model = test::quantized_for(*prepared, target, **samples, config);
     ASSERT_TRUE(model) << model.error().text() << "\n" << print(prepared->graph);
     EXPECT_EQ(test::lowered_problem(*model, device, inputs), "") << print(model->quantized.graph);
   }

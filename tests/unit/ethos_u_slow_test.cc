@@ -10,12 +10,13 @@
 #include <set>
 #include <sstream>
 
-#include "backends/backend.h"
-#include "backends/ethos_u/limits.h"
 #include "ir/specialize.h"
 #include "pipeline.h"
 #include "support/compile.h"
 #include "support/ethos_u_lowered.h"
+#include "targets/ethos_u/limits.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::ethos_u_slow_test {
 namespace {
@@ -225,14 +226,14 @@ Expected<Graph> fixed_graph(const std::filesystem::path& path) {
 }
 
 // The ops of a model that a target refuses with codes of 8 bits, each with the reason's code.
-std::set<std::string> refused(const Expected<Graph>& graph, const BackendDesc& backend) {
+std::set<std::string> refused(const Expected<Graph>& graph, const TargetDesc& target) {
   if (!graph) return {"load: " + graph.error().text()};
   Diagnostics diagnostics;
-  const auto prepared = prepare(*graph, {&backend, {}}, diagnostics);
+  const auto prepared = prepare(*graph, {&target, {}}, diagnostics);
   if (!prepared) return {"prepare: " + prepared.error().text()};
   std::set<std::string> result;
   for (const Node& node : prepared->graph.nodes()) {
-    const auto reason = backend.integers.refusal(prepared->graph, node, DType::kI8);
+    const auto reason = target.integers.refusal(prepared->graph, node, DType::kI8);
     if (reason) result.insert(fmt::format("{} [{}] {}", name_of(node.op), code_text(reason->code), reason->got));
   }
   return result;
@@ -248,7 +249,7 @@ TEST(EthosUModels, AreLegalAsAWhole) {
     if (!entry.path().filename().string().starts_with("model") || entry.path().extension() != ".pt2") continue;
     const auto graph = fixed_graph(entry.path());
     for (const auto& [target, device] : test::kEthosUTargets) {
-      for (const std::string& line : refused(graph, *find_backend(target))) {
+      for (const std::string& line : refused(graph, *find_target(target))) {
         ADD_FAILURE() << entry.path().parent_path().filename() << " " << entry.path().filename() << " on " << target
                       << ": " << line;
       }
@@ -268,12 +269,12 @@ TEST(EthosUModels, ComputeTheSameBitsInTosa) {
     ASSERT_TRUE(model) << model.error().text();
     const std::vector<Tensor> inputs = test::read_tensors(entry.path(), "input_");
     for (const auto& [name, device] : test::kEthosUTargets) {
-      const BackendDesc& backend = *find_backend(name);
-      const auto prepared = prepare(model->graph, {&backend, {}}, diagnostics);
+      const TargetDesc& target = *find_target(name);
+      const auto prepared = prepare(model->graph, {&target, {}}, diagnostics);
       ASSERT_TRUE(prepared) << prepared.error().text();
       const auto samples = open_samples(data.string(), prepared->graph, {4}, diagnostics);
       ASSERT_TRUE(samples) << samples.error().text();
-      const auto made = test::quantized_for(*prepared, backend, **samples, {});
+      const auto made = test::quantized_for(*prepared, target, **samples, {});
       ASSERT_TRUE(made) << entry.path() << " " << name << ": " << made.error().text();
       EXPECT_EQ(test::lowered_problem(*made, device, inputs), "") << entry.path() << " on " << name;
     }
@@ -293,7 +294,7 @@ TEST(EthosUModels, CorpusIsLegalWhereItComputesInFloat) {
     const auto graph = fixed_graph(folder / (facts.name + ".pt2"));
     for (const auto& [target, device] : test::kEthosUTargets) {
       Count& count = counts[std::string(target)];
-      const auto lines = refused(graph, *find_backend(target));
+      const auto lines = refused(graph, *find_target(target));
       count.whole += lines.empty() ? 1 : 0;
       for (const std::string& line : lines) count.reasons[line.substr(0, line.find(']') + 1)].push_back(facts.name);
       const bool must_be_whole = facts.name.starts_with("case_") || facts.name.starts_with("chain_");

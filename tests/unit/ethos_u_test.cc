@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "backends/backend.h"
-#include "backends/ethos_u/desc.h"
-#include "backends/ethos_u/forms.h"
-#include "backends/ethos_u/limits.h"
 #include "ir/text.h"
+#include "targets/ethos_u/desc.h"
+#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/limits.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::ethos_u_test {
 namespace {
@@ -314,7 +315,7 @@ std::vector<std::string> places(std::string_view text, std::string_view target) 
   if (!graph) return {graph.error().text()};
   std::vector<std::string> result;
   for (const Node& node : graph->nodes()) {
-    const auto reason = find_backend(target)->refusal(*graph, node);
+    const auto reason = find_target(target)->refusal(*graph, node);
     result.emplace_back(reason ? code_text(reason->code) : "");
   }
   return result;
@@ -331,22 +332,22 @@ TEST(EthosUTargets, FloatsStayOnTheHost) {
 }
 
 TEST(EthosUTargets, AreAllThereAndSorted) {
-  const auto all = backends();
-  EXPECT_TRUE(std::ranges::is_sorted(all, {}, &BackendDesc::name));
+  const auto all = all_targets();
+  EXPECT_TRUE(std::ranges::is_sorted(all, {}, &TargetDesc::name));
   for (const char* name :
        {"tosa-int", "ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256", "ethos-u65-512",
         "ethos-u85-128", "ethos-u85-256", "ethos-u85-512", "ethos-u85-1024", "ethos-u85-2048"}) {
-    const BackendDesc* backend = find_backend(name);
-    ASSERT_NE(backend, nullptr) << name;
-    EXPECT_FALSE(backend->ops().empty());
-    EXPECT_FALSE(backend->limits().empty());
-    EXPECT_FALSE(backend->integers.has_float);
+    const TargetDesc* target = find_target(name);
+    ASSERT_NE(target, nullptr) << name;
+    EXPECT_FALSE(target->ops().empty());
+    EXPECT_FALSE(target->limits().empty());
+    EXPECT_FALSE(target->integers.has_float);
   }
-  EXPECT_LT(find_backend("ethos-u55-128")->ops().size(), find_backend("ethos-u85-128")->ops().size());
+  EXPECT_LT(find_target("ethos-u55-128")->ops().size(), find_target("ethos-u85-128")->ops().size());
 }
 
 TEST(EthosUTargets, ByteMoversShare) {
-  const IntegerRules& rules = find_backend("ethos-u55-128")->integers;
+  const IntegerRules& rules = find_target("ethos-u55-128")->integers;
   for (const Op op : {Op::kPermute, Op::kCat, Op::kMaxPool2d, Op::kClamp, Op::kAvgPool2d, Op::kResize2d, Op::kAmax}) {
     ASSERT_NE(sharing_of(rules, op), nullptr) << name_of(op);
     EXPECT_EQ(sharing_of(rules, op)->sharing, Sharing::kMustEqual);

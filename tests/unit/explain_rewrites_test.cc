@@ -10,6 +10,7 @@
 #include "report/overview.h"
 #include "support/compile.h"
 #include "support/ethos_u_cases.h"
+#include "targets/registry.h"
 
 namespace isthmus::explain_rewrites_test {
 namespace {
@@ -25,10 +26,10 @@ struct Explained {
   std::vector<Explanation> nodes;
 };
 
-Explained explained(const Graph& graph, const std::string& target) {
-  const BackendDesc& backend = *find_backend(target);
-  const test::Unmeasured model = test::quantize_without_data(graph, backend);
-  const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
+Explained explained(const Graph& graph, const std::string& target_name) {
+  const TargetDesc& target = *find_target(target_name);
+  const test::Unmeasured model = test::quantize_without_data(graph, target);
+  const Outcome outcome = outcome_of(target, model.prepared, &model.quantized);
   const HostCauses host(outcome);
   Explained result;
   for (const Node& node : outcome.model.nodes()) {
@@ -37,7 +38,7 @@ Explained explained(const Graph& graph, const std::string& target) {
     result.text += to_text(result.nodes.back());
   }
   const Overview overview =
-      overview_of(summarize("model", backend, model.prepared, &model.quantized, model.diagnostics), outcome, host);
+      overview_of(summarize("model", target, model.prepared, &model.quantized, model.diagnostics), outcome, host);
   for (const Overview::Rewritten& row : overview.rewrites) result.in_overview.insert(row.rewrite);
   return result;
 }

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "backends/xnnpack/desc.h"
 #include "report/overview.h"
 #include "support/command_line.h"
 #include "support/compile.h"
 #include "support/models.h"
 #include "support/quantized_graphs.h"
 #include "support/renamed_archive.h"
+#include "targets/xnnpack/desc.h"
 
 namespace isthmus::explain_test {
 namespace {
@@ -27,8 +27,8 @@ const std::string kModel = "tests/models/emg_cascade.pt2";
 const std::string kTarget = " --target xnnpack ";
 
 // A device that has no floats, and conversions on the host.
-BackendDesc integers_only() {
-  BackendDesc desc = xnnpack::desc();
+TargetDesc integers_only() {
+  TargetDesc desc = xnnpack::desc();
   desc.name = "integers";
   desc.integers.has_float = false;
   desc.integers.quantizes_rows = nullptr;
@@ -43,8 +43,8 @@ BackendDesc integers_only() {
   return desc;
 }
 
-test::Unmeasured quantized(std::string_view text, const BackendDesc& backend) {
-  return test::quantize_without_data(test::graph_of(text), backend);
+test::Unmeasured quantized(std::string_view text, const TargetDesc& target) {
+  return test::quantize_without_data(test::graph_of(text), target);
 }
 
 constexpr std::string_view kSoftmaxBetweenLayers = R"(graph
@@ -58,9 +58,9 @@ constexpr std::string_view kSoftmaxBetweenLayers = R"(graph
 )";
 
 TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
-  const BackendDesc backend = integers_only();
-  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, backend);
-  const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
+  const TargetDesc target = integers_only();
+  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, target);
+  const Outcome outcome = outcome_of(target, model.prepared, &model.quantized);
   const HostCauses host(outcome);
   ASSERT_EQ(outcome.places.segments.size(), 2U);
   const Explanation best = explain(outcome, host, *outcome.model.find("best"), {});
@@ -76,11 +76,11 @@ TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
 }
 
 TEST(Explain, TheOverviewCountsByRoots) {
-  const BackendDesc backend = integers_only();
-  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, backend);
-  const Outcome outcome = outcome_of(backend, model.prepared, &model.quantized);
+  const TargetDesc target = integers_only();
+  const test::Unmeasured model = quantized(kSoftmaxBetweenLayers, target);
+  const Outcome outcome = outcome_of(target, model.prepared, &model.quantized);
   const HostCauses host(outcome);
-  const CompileSummary summary = summarize("net", backend, model.prepared, &model.quantized, {});
+  const CompileSummary summary = summarize("net", target, model.prepared, &model.quantized, {});
   const Overview overview = overview_of(summary, outcome, host);
   ASSERT_EQ(overview.roots.size(), 2U);
   EXPECT_EQ(overview.roots[0].cause.node, "b");

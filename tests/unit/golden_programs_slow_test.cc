@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/xnnpack/thread_pool.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "run/method.h"
 #include "support/models.h"
 

@@ -15,6 +15,7 @@
 #include "ops/emitter.h"
 #include "run/host_kernels.h"
 #include "support/compile.h"
+#include "targets/registry.h"
 
 namespace isthmus::host_ops_test {
 namespace {
@@ -540,15 +541,15 @@ class HostOps : public ::testing::TestWithParam<Case> {};
 TEST_P(HostOps, CallsComputeWhatTheOpComputes) {
   Build build;
   build.output(GetParam().make(build));
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&backend, {}}, diagnostics);
+  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   EXPECT_TRUE(prepared->partitioning.segments.empty()) << print(prepared->graph);
   std::vector<std::optional<TensorView>> examples;
   const std::vector<Tensor> example = build.inputs({{"n", 2}, {"m", 3}});
   for (const Tensor& input : example) examples.emplace_back(input.view());
-  const auto compiled = compile(*prepared, backend, examples, nullptr);
+  const auto compiled = compile(*prepared, target, examples, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text() << print(prepared->graph);
   const Blob file(compiled->bytes, nullptr);
   expect_signatures(file);
@@ -612,11 +613,11 @@ TEST(HostOpTable, AritiesAreThoseOfRealFiles) {
 std::string refusal(const std::function<ValueId(Build&)>& make) {
   Build build;
   build.output(make(build));
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&backend, {}}, diagnostics);
+  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
   if (!prepared) return prepared.error().text();
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   return compiled ? "nothing" : compiled.error().text();
 }
 
@@ -686,11 +687,11 @@ TEST(HostSizes, AreResultsToo) {
   const ValueId x = build.input(DType::kI64, {build.n, build.m});
   build.output(x);
   build.graph().add_output({ArgValue{build.exprs().multiply(build.n, build.m)}, OutputKind::kResult, {}});
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&backend, {}}, diagnostics);
+  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text();
   auto method = run::Method::load(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(method) << method.error().text();
@@ -708,12 +709,12 @@ TEST(HostCalls, StandBetweenDelegates) {
   const ValueId first = build.emit(Op::kSlice, SliceAttrs{1, 0, 2, 1}, {order});
   const ValueId picked = build.emit(Op::kGather, AxisAttrs{1}, {before, first});
   build.output(build.emit(Op::kSigmoid, NoAttrs{}, {picked}));
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&backend, {}}, diagnostics);
+  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   EXPECT_EQ(prepared->partitioning.segments.size(), 2u);
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text();
   auto method = run::Method::load(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(method) << method.error().text();

@@ -8,6 +8,7 @@
 #include "ir/text.h"
 #include "support/command_line.h"
 #include "support/compile.h"
+#include "targets/registry.h"
 
 namespace isthmus::input_layout_test {
 namespace {
@@ -43,7 +44,7 @@ TEST(InputLayout, WordsNameInputsOrMeanAllImages) {
 
 // A kernel of the host that wants its axes in order gets a copy; what quantizes takes them as they lie.
 TEST(InputLayout, HostKernelsComputeTheSame) {
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   const Graph graph = graph_of(R"(graph
   input %x : f64[2,3,4,5]
   %s = softmax(%x) axis=1 : f64[2,3,4,5]
@@ -51,13 +52,13 @@ TEST(InputLayout, HostKernelsComputeTheSame) {
   return %s, %t
 )");
   Diagnostics diagnostics;
-  const auto prepared = prepare(graph, {&backend, {}}, diagnostics);
+  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   Tensor input(DType::kF64, {2, 3, 4, 5});
   for (std::size_t i = 0; i < 120; ++i) input.mutable_data<double>()[i] = static_cast<double>(i * i % 37);
   std::vector<std::vector<std::optional<Tensor>>> results;
   for (const std::vector<Order>& orders : {std::vector<Order>{}, std::vector<Order>{kChannelsLast}}) {
-    const auto compiled = compile(prepared->graph, prepared->partitioning, backend, {}, nullptr, nullptr, orders);
+    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr, nullptr, orders);
     ASSERT_TRUE(compiled) << compiled.error().text();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr));
     ASSERT_TRUE(method) << method.error().text();

@@ -7,11 +7,12 @@
 #include <functional>
 #include <limits>
 
-#include "backends/backend.h"
 #include "exec/kernel.h"
 #include "support/codes.h"
 #include "support/delegates.h"
 #include "support/programs.h"
+#include "targets/registry.h"
+#include "targets/target.h"
 
 namespace isthmus::integer_xnnpack_test {
 namespace {
@@ -320,7 +321,7 @@ TEST(IntegerXnnpack, Linear) {
     // Sums go as far as the device's description lets them, whatever they are scaled by.
     const float most_ratio = x.quant->scale() * std::ranges::max(w.quant->scales) / y.quant->scale();
     const double reach = 255.0 * 128 * static_cast<double>(depth);
-    const SumLimit& limit = *sum_limit_of(find_backend("xnnpack")->integers, Op::kLinear);
+    const SumLimit& limit = *sum_limit_of(find_target("xnnpack")->integers, Op::kLinear);
     const double room = std::min(limit.most_sum, limit.most_scaled / static_cast<double>(most_ratio)) - reach;
     if (most_ratio >= 256 || room < 0) continue;
     const auto most_bias = static_cast<std::int64_t>(round % 5 == 0 ? room : std::min(room, 5000.0));

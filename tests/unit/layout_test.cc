@@ -1,14 +1,15 @@
 // Orders in memory: which reshapes keep them, and how few transposes a segment needs.
-#include "backends/layout.h"
+#include "targets/layout.h"
 
 #include <gtest/gtest.h>
 
-#include "backends/backend.h"
-#include "backends/reshape_order.h"
-#include "backends/xnnpack/forms.h"
 #include "ir/text.h"
 #include "legalize/legalize.h"
 #include "partition/partition.h"
+#include "targets/registry.h"
+#include "targets/reshape_order.h"
+#include "targets/target.h"
+#include "targets/xnnpack/forms.h"
 
 namespace isthmus::layout_test {
 namespace {
@@ -47,12 +48,12 @@ TEST(ReshapeOrder, SymbolicSizesAreMatchedAsExpressions) {
 
 // The layout of a graph that the XNNPACK delegate runs as a whole.
 Layout layout_of(std::string_view text, const std::vector<Order>& input_orders = {}) {
-  const BackendDesc& backend = *find_backend("xnnpack");
+  const TargetDesc& target = *find_target("xnnpack");
   auto parsed = parse_graph(text);
   EXPECT_TRUE(parsed) << parsed.error().text();
-  const auto graph = legalize(std::move(*parsed), backend);
+  const auto graph = legalize(std::move(*parsed), target);
   EXPECT_TRUE(graph) << graph.error().text();
-  Partitioning places = partition(*graph, backend);
+  Partitioning places = partition(*graph, target);
   EXPECT_EQ(places.segments.size(), 1u);
   places.segments[0].input_orders = input_orders;
   std::vector<OrderDemand> demands;

@@ -17,6 +17,7 @@
 #include "report/explain.h"
 #include "support/calls.h"
 #include "support/quantized_graphs.h"
+#include "targets/registry.h"
 
 namespace isthmus::pins_test {
 namespace {
@@ -25,8 +26,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const BackendDesc& xnnpack() { return *find_backend("xnnpack"); }
-const BackendDesc& ethos_u() { return *find_backend("ethos-u85-256"); }
+const TargetDesc& xnnpack() { return *find_target("xnnpack"); }
+const TargetDesc& ethos_u() { return *find_target("ethos-u85-256"); }
 
 std::string quantize_call(std::string_view result, std::string_view input, double scale, int zero_point,
                           std::string_view shape = "[2,4]") {
@@ -111,11 +112,11 @@ TEST(PinsOfArchives, WeightsWithAZeroPointAreSaid) {
 }
 
 // What a device makes of one pin, as text; the codes of warnings behind it.
-std::string settled(std::string_view attributes, const BackendDesc& backend) {
+std::string settled(std::string_view attributes, const TargetDesc& target) {
   const Graph graph = test::graph_of("graph\n  input %x : f32[1,4]\n  %y = fake_quantize(%x) " +
                                      std::string(attributes) + " : f32[1,4]\n  return %y\n");
   Diagnostics diagnostics;
-  const auto result = settle_pins(graph, backend, diagnostics);
+  const auto result = settle_pins(graph, target, diagnostics);
   if (!result) return result.error().text();
   std::string text = print(*result);
   for (const Diagnostic& entry : diagnostics.entries()) text += entry.code + "\n";
@@ -195,10 +196,10 @@ struct Planned {
     return static_cast<std::size_t>(std::ranges::count(model.quantized.graph.nodes(), op, &Node::op));
   }
 };
-Planned planned(std::string_view text, const BackendDesc& backend) {
+Planned planned(std::string_view text, const TargetDesc& target) {
   Planned result;
   Prepared prepared{test::graph_of(text), {}, {}, {}};
-  auto model = quantize(prepared, backend, nullptr, {}, result.diagnostics);
+  auto model = quantize(prepared, target, nullptr, {}, result.diagnostics);
   CHECK(model.has_value(), model ? "" : model.error().text());
   result.model = *std::move(model);
   return result;
@@ -215,8 +216,8 @@ constexpr std::string_view kJoin = R"(graph
 )";
 
 TEST(PinsInPlans, ParametersAreThoseOfTheArchive) {
-  for (const BackendDesc* backend : {&xnnpack(), &ethos_u()}) {
-    const Planned found = planned(kJoin, *backend);
+  for (const TargetDesc* target : {&xnnpack(), &ethos_u()}) {
+    const Planned found = planned(kJoin, *target);
     EXPECT_TRUE(found.model.plan.has_ranges);
     EXPECT_EQ(found.group("a").quant, (Quant{{0.5F}, 3, -1}));
     EXPECT_EQ(found.group("b").quant, (Quant{{0.25F}, -7, -1}));
@@ -303,10 +304,10 @@ TEST(PinsInPlans, ScalesOfChannelsAreNotUsed) {
   %y = tanh(%d) : f32[2,4]
   return %y
 )";
-  for (const BackendDesc* backend : {&xnnpack(), &ethos_u()}) {
-    const Planned found = planned(text, *backend);
-    EXPECT_TRUE(found.says("channel-scales")) << backend->name;
-    EXPECT_EQ(std::ranges::count(found.model.model.nodes(), Op::kQuantize, &Node::op), 0) << backend->name;
+  for (const TargetDesc* target : {&xnnpack(), &ethos_u()}) {
+    const Planned found = planned(text, *target);
+    EXPECT_TRUE(found.says("channel-scales")) << target->name;
+    EXPECT_EQ(std::ranges::count(found.model.model.nodes(), Op::kQuantize, &Node::op), 0) << target->name;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "ops/table.h"
 #include "quantize/prove.h"
 #include "support/quantized_graphs.h"
+#include "targets/registry.h"
 
 namespace isthmus::prove_mutation_test {
 namespace {
@@ -87,7 +88,7 @@ class Mutator {
   std::size_t accepted() const { return accepted_; }
 
   Expected<void> proved(const Quantized& quantized) const {
-    return prove(quantized, *find_backend("xnnpack"), model_, config_);
+    return prove(quantized, *find_target("xnnpack"), model_, config_);
   }
   Expected<void> proved() const { return proved(quantized_); }
 
@@ -299,7 +300,7 @@ class Mutator {
   // The result's scale so that one input's, or the product of all, lies just outside.
   void ratios() {
     each_node([&](NodeId, const Node& node) {
-      for (const RatioLimit& limit : find_backend("xnnpack")->integers.ratios) {
+      for (const RatioLimit& limit : find_target("xnnpack")->integers.ratios) {
         if (limit.op != node.op) continue;
         const auto scale = [&](std::size_t i) { return std::ranges::max(graph().type(node.inputs[i]).quant->scales); };
         const auto* slope = std::get_if<SlopeAttrs>(&node.attrs);
@@ -336,7 +337,7 @@ class Mutator {
   // A bias so large, or a result so fine, that a sum leaves what the device has for it.
   void sums() {
     each_node([&](NodeId, const Node& node) {
-      const SumLimit* limit = sum_limit_of(find_backend("xnnpack")->integers, node.op);
+      const SumLimit* limit = sum_limit_of(find_target("xnnpack")->integers, node.op);
       if (limit == nullptr || node.inputs.size() < 3) return;
       const ValueId bias = node.inputs[2];
       const std::vector<float>& scales = graph().type(bias).quant->scales;

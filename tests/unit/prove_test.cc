@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support/quantized_graphs.h"
+#include "targets/registry.h"
 
 namespace isthmus::prove_test {
 namespace {
@@ -18,10 +19,10 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return at == std::string::npos ? result : result.replace(at, from.size(), to);
 }
 
-const BackendDesc& xnnpack() { return *find_backend("xnnpack"); }
+const TargetDesc& xnnpack() { return *find_target("xnnpack"); }
 
-std::string verdict(std::string_view text, const BackendDesc& backend = xnnpack()) {
-  const auto result = prove(test::graph_of(text), backend);
+std::string verdict(std::string_view text, const TargetDesc& target = xnnpack()) {
+  const auto result = prove(test::graph_of(text), target);
   return result ? std::string("proved") : result.error().message;
 }
 // With the model at hand.
@@ -127,7 +128,7 @@ TEST(Prove, OtherDevices) {
   constexpr DType kWide[] = {DType::kI16, DType::kI8};
   constexpr PinRow kPins[] = {{Op::kSigmoid, Side::kResult, 0.0, 255.0 / 256, "its table has one range"},
                               {Op::kTanh, Side::kInput, -8.0, 8.0, "its table has one range"}};
-  BackendDesc device = xnnpack();
+  TargetDesc device = xnnpack();
   device.integers.storage = kWide;
   device.integers.pins = kPins;
   const std::string_view border = test::quantized_case("codes of another type at the border").quantized;
@@ -169,7 +170,7 @@ quant
 
   constexpr SharingRow kSharing[] = {{Op::kNeg, Sharing::kMustEqual, "has no scale"},
                                      {Op::kCat, Sharing::kFree, "scales while it joins"}};
-  BackendDesc other = xnnpack();
+  TargetDesc other = xnnpack();
   other.integers.sharing = kSharing;
   EXPECT_EQ(verdict(test::quantized_case("cat").quantized, other),
             "neg %neg (vit.py:42): has no scale: %b_q has i8 scale 0.003 zp -7, %neg has i8 scale 0.003 zp 7");

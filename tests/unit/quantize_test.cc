@@ -15,13 +15,14 @@
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::quantize_test {
 namespace {
 
 using ::testing::ElementsAre;
 
-const BackendDesc& xnnpack() { return *find_backend("xnnpack"); }
+const TargetDesc& xnnpack() { return *find_target("xnnpack"); }
 
 Tensor floats(std::vector<std::int64_t> sizes, const std::vector<float>& numbers) {
   Tensor tensor(DType::kF32, std::move(sizes));
@@ -45,18 +46,18 @@ struct Planned {
 };
 
 Planned planned(std::string_view text, const std::vector<Tensor>& inputs, QuantConfig config = {},
-                const BackendDesc& backend = xnnpack()) {
+                const TargetDesc& target = xnnpack()) {
   config.front = 0;
   Planned result{test::graph_of(text), {}, config, {}, {}};
   result.statistics = test::observed(result.graph, {inputs});
   Diagnostics diagnostics;
-  auto made = plan(result.graph, backend, &result.statistics, config, diagnostics);
+  auto made = plan(result.graph, target, &result.statistics, config, diagnostics);
   if (!made) throw std::runtime_error(made.error().text());
   result.plan = *std::move(made);
-  auto applied = apply(result.graph, result.plan, backend, &result.statistics, config);
+  auto applied = apply(result.graph, result.plan, target, &result.statistics, config);
   if (!applied) throw std::runtime_error(applied.error().text());
   result.quantized = *std::move(applied);
-  const auto proven = prove(result.quantized, backend, result.graph, config);
+  const auto proven = prove(result.quantized, target, result.graph, config);
   EXPECT_TRUE(proven) << proven.error().text();
   return result;
 }
@@ -345,7 +346,7 @@ TEST(Precisions, ComparisonsReadCodesWhereThereIsNoFloat) {
   %end = where(%is_both, %x, %conv) : f32[1,2,2,2]
   return %end, %is_large
 )";
-  const Planned in_codes = planned(text, kImage, {}, *find_backend("tosa-int"));
+  const Planned in_codes = planned(text, kImage, {}, *find_target("tosa-int"));
   EXPECT_EQ(in_codes.precision("is_large"), Precision::kCodes);
   EXPECT_EQ(in_codes.precision("is_above"), Precision::kCodes);
   EXPECT_EQ(in_codes.count(Op::kDequantize), 1U) << "of the result alone";

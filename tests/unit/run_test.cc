@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/xnnpack/thread_pool.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "run/measure.h"
 #include "run/method.h"
 #include "support/calls.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "backends/xnnpack/thread_pool.h"
 #include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "exec/integer.h"
 #include "run/measure.h"
 #include "run/method.h"
@@ -15,6 +15,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 #include "support/tosa.h"
+#include "targets/registry.h"
 
 namespace isthmus::run_tosa_test {
 namespace {
@@ -45,9 +46,9 @@ Graph small_model() {
   return std::move(b).finish(b.emit(Op::kMaxPool2d, MaxPoolAttrs{{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, false}, {sum}));
 }
 
-Expected<QuantizedModel> quantized_model(const BackendDesc& backend, BorderType border) {
+Expected<QuantizedModel> quantized_model(const TargetDesc& target, BorderType border) {
   Diagnostics diagnostics;
-  const Prepared prepared = TRY(prepare(small_model(), {&backend, {}}, diagnostics));
+  const Prepared prepared = TRY(prepare(small_model(), {&target, {}}, diagnostics));
   Tensor example(DType::kF32, {1, 4, 9, 9});
   std::mt19937 random(5);
   for (float& number : example.mutable_data<float>()) number = std::normal_distribution<float>()(random);
@@ -55,17 +56,17 @@ Expected<QuantizedModel> quantized_model(const BackendDesc& backend, BorderType 
   const auto samples = TRY(example_samples(prepared.graph, examples));
   QuantConfig config;
   config.inputs = config.outputs = border;
-  return test::quantized_for(prepared, backend, *samples, config);
+  return test::quantized_for(prepared, target, *samples, config);
 }
 
 void expect_same_bits(const Tensor& codes, BorderType border) {
   for (const auto& [name, device] : test::kEthosUTargets) {
     SCOPED_TRACE(name);
-    const BackendDesc& backend = *find_backend(name);
-    const auto model = quantized_model(backend, border);
+    const TargetDesc& target = *find_target(name);
+    const auto model = quantized_model(target, border);
     ASSERT_TRUE(model) << model.error().text();
     const Graph& graph = model->quantized.graph;
-    const auto compiled = compile(graph, model->partitioning, backend, {}, nullptr);
+    const auto compiled = compile(graph, model->partitioning, target, {}, nullptr);
     ASSERT_TRUE(compiled) << compiled.error().text();
     ASSERT_EQ(compiled->delegates.size(), 1u);
     EXPECT_EQ(compiled->delegates[0].backend, "TOSABackend");

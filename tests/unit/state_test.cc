@@ -12,6 +12,7 @@
 #include "partition/partition.h"
 #include "run/method.h"
 #include "support/models.h"
+#include "targets/registry.h"
 
 namespace isthmus::state_test {
 namespace {
@@ -114,7 +115,7 @@ pte::Program lowered(std::string_view text) {
   EXPECT_TRUE(verify(graph));
   const Reason reason{ReasonCode::kNoForm, {}};
   const Partitioning places = partition(graph, std::vector<std::optional<Reason>>(graph.nodes().size(), reason));
-  auto program = lower(graph, places, *backends()[0]);
+  auto program = lower(graph, places, *all_targets()[0]);
   EXPECT_TRUE(program) << program.error().text();
   return std::move(program->program);
 }

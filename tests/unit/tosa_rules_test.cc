@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "backends/tosa/rules.h"
 #include "support/tosa.h"
+#include "targets/tosa/rules.h"
 
 namespace isthmus::tosa_rules_test {
 namespace {

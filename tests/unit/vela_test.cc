@@ -1,5 +1,5 @@
 // The hand-over to the device's compiler, with a stand-in that writes prepared files; and the stream of its results.
-#include "backends/ethos_u/vela.h"
+#include "targets/ethos_u/vela.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

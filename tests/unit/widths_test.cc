@@ -15,6 +15,7 @@
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
+#include "targets/registry.h"
 
 namespace isthmus::widths_test {
 namespace {
@@ -22,16 +23,16 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-std::set<std::string> wide_values(const Graph& graph, std::string_view target, const QuantConfig& config,
+std::set<std::string> wide_values(const Graph& graph, std::string_view target_name, const QuantConfig& config,
                                   const Statistics* statistics) {
-  const BackendDesc& backend = *find_backend(target);
+  const TargetDesc& target = *find_target(target_name);
   Diagnostics diagnostics;
   const auto settings = settings_of(graph, config, diagnostics);
-  const Precisions precisions = choose_precisions(graph, backend, settings, config);
+  const Precisions precisions = choose_precisions(graph, target, settings, config);
   const std::vector<DType> asked = asked_widths(graph, settings, config);
   const Pins pins;
   Ranges ranges(graph, statistics, settings, asked, pins);
-  const auto widths = choose_widths(graph, backend, precisions.of_node, settings, config, ranges);
+  const auto widths = choose_widths(graph, target, precisions.of_node, settings, config, ranges);
   EXPECT_TRUE(widths) << widths.error().text();
   std::set<std::string> result;
   for (std::uint32_t i = 0; i < widths->of_value.size(); ++i) {
@@ -148,24 +149,24 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
     const Graph graph =
         test::graph_of(is_first ? fmt::format(kText, "%token, %p", 0, 1) : fmt::format(kText, "%p, %token", 6, 7));
     const Statistics statistics = test::observed(graph, {inputs});
-    for (const std::string_view target : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
+    for (const std::string_view target_name : {"tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
       QuantConfig config = without_front();
       config.widen = 0;
-      EXPECT_THAT(wide_values(graph, target, config, &statistics), UnorderedElementsAre("p", "j", "t", "u", "a"));
-      const BackendDesc& backend = *find_backend(target);
+      EXPECT_THAT(wide_values(graph, target_name, config, &statistics), UnorderedElementsAre("p", "j", "t", "u", "a"));
+      const TargetDesc& target = *find_target(target_name);
       Diagnostics diagnostics;
-      const auto made = plan(graph, backend, &statistics, config, diagnostics);
+      const auto made = plan(graph, target, &statistics, config, diagnostics);
       ASSERT_TRUE(made) << made.error().text();
-      const auto quantized = apply(graph, *made, backend, &statistics, config);
+      const auto quantized = apply(graph, *made, target, &statistics, config);
       ASSERT_TRUE(quantized) << quantized.error().text();
-      const auto proven = prove(*quantized, backend, graph, config);
+      const auto proven = prove(*quantized, target, graph, config);
       EXPECT_TRUE(proven) << proven.error().text();
       const Graph& codes = quantized->graph;
       // The layer reads 8 bits that are as fine as the token alone would have.
       const TensorType& read = codes.type(codes.producer(*codes.find("u"))->inputs[0]);
-      EXPECT_EQ(read.dtype, DType::kI8) << target;
-      EXPECT_LT(read.quant->scale(), 0.036F / 255) << target;
-      const auto found = interpret_integers(codes, inputs, backend.integers.arithmetic);
+      EXPECT_EQ(read.dtype, DType::kI8) << target.name;
+      EXPECT_LT(read.quant->scale(), 0.036F / 255) << target.name;
+      const auto found = interpret_integers(codes, inputs, target.integers.arithmetic);
       ASSERT_TRUE(found) << found.error().text();
       const auto wanted = interpret(graph, inputs);
       double signal = 0;
@@ -175,7 +176,7 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
         signal += exact * exact;
         noise += std::pow(static_cast<double>((*found)[0]->data<float>()[i]) - exact, 2);
       }
-      EXPECT_GT(signal, 1000 * noise) << target;
+      EXPECT_GT(signal, 1000 * noise) << target.name;
     }
   }
 }
@@ -227,22 +228,22 @@ TEST(Widths, WhoCannotReadSixteenBitsReadsEightOfThem) {
   }
   const Statistics statistics = test::observed(graph, {inputs});
   const std::pair<const char*, const char*> rows[] = {{"b", "tosa-int"}, {"?", "ethos-u55-128"}};
-  for (const auto& [wide, target] : rows) {
+  for (const auto& [wide, target_name] : rows) {
     const auto config =
         read_config(fmt::format("[[rule]]\nnode = \"{}\"\nprecision = \"int16\"\n", wide), "quant.toml");
     ASSERT_TRUE(config) << config.error().text();
-    const BackendDesc& backend = *find_backend(target);
+    const TargetDesc& target = *find_target(target_name);
     Diagnostics diagnostics;
-    const auto made = plan(graph, backend, &statistics, *config, diagnostics);
+    const auto made = plan(graph, target, &statistics, *config, diagnostics);
     ASSERT_TRUE(made) << made.error().text();
-    const auto quantized = apply(graph, *made, backend, &statistics, *config);
+    const auto quantized = apply(graph, *made, target, &statistics, *config);
     ASSERT_TRUE(quantized) << quantized.error().text();
-    const auto proven = prove(*quantized, backend, graph, *config);
+    const auto proven = prove(*quantized, target, graph, *config);
     EXPECT_TRUE(proven) << proven.error().text();
     const Graph& codes = quantized->graph;
     const Node& product = *codes.producer(*codes.find("m"));
-    for (const ValueId input : product.inputs) EXPECT_EQ(codes.type(input).dtype, DType::kI8) << target;
-    EXPECT_EQ(codes.type(codes.producer(*codes.find("e"))->inputs[0]).dtype, DType::kI16) << target;
+    for (const ValueId input : product.inputs) EXPECT_EQ(codes.type(input).dtype, DType::kI8) << target_name;
+    EXPECT_EQ(codes.type(codes.producer(*codes.find("e"))->inputs[0]).dtype, DType::kI16) << target_name;
   }
 }
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "backends/xnnpack/builder.h"
+#include "engines/xnnpack/builder.h"
 #include "run/host_call.h"
 #include "support/calls.h"
 #include "support/delegates.h"

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/xnnpack/builder.h"
-#include "backends/xnnpack/desc.h"
-#include "backends/xnnpack/forms.h"
+#include "engines/xnnpack/builder.h"
 #include "ir/text.h"
 #include "partition/partition.h"
 #include "support/code_graph.h"
 #include "support/programs.h"
+#include "targets/xnnpack/desc.h"
+#include "targets/xnnpack/forms.h"
 
 namespace isthmus::xnnpack_int8_refusal_test {
 namespace {

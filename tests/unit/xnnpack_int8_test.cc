@@ -9,10 +9,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "backends/xnnpack/tapped.h"
 #include "exec/integer.h"
 #include "ir/text.h"
 #include "support/code_graph.h"
+#include "targets/xnnpack/tap.h"
 
 namespace isthmus::xnnpack_int8_test {
 namespace {
@@ -297,7 +297,7 @@ void expect_same_node_by_node(const test::Program& program, const std::vector<Te
                               const std::vector<std::optional<Tensor>>& expected) {
   const Graph& graph = program.prepared.graph;
   const Segment& segment = program.prepared.partitioning.segments[0];
-  auto tapped = xnnpack::TappedSegment::build(graph, segment);
+  auto tapped = xnnpack::tapped(graph, segment);
   ASSERT_TRUE(tapped) << tapped.error().text();
   std::set<ValueId> seen;
   const auto see = [&](bool are_codes, std::span<const xnnpack::TappedValue> values) {

@@ -8,6 +8,7 @@
 #include "legalize/legalize.h"
 #include "support/compile.h"
 #include "support/form_case.h"
+#include "targets/registry.h"
 
 namespace isthmus::xnnpack_legalize_test {
 namespace {
@@ -187,11 +188,11 @@ TEST(XnnpackSymbolicAxis, IsRepeatedAndAveraged) {
   ASSERT_TRUE(graph) << graph.error().text();
   const Case row{"image", {}, Numbers::kPositive, nullptr};
   Diagnostics diagnostics;
-  const BackendDesc& backend = *find_backend("xnnpack");
-  const auto prepared = prepare(*graph, {&backend, {}}, diagnostics);
+  const TargetDesc& target = *find_target("xnnpack");
+  const auto prepared = prepare(*graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
-  for (const Node& node : prepared->graph.nodes()) EXPECT_FALSE(backend.refusal(prepared->graph, node));
-  const auto compiled = compile(*prepared, backend, {}, nullptr);
+  for (const Node& node : prepared->graph.nodes()) EXPECT_FALSE(target.refusal(prepared->graph, node));
+  const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text() << print(prepared->graph);
   auto method = run::Method::load(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(method) << method.error().text();
@@ -247,7 +248,7 @@ TEST(XnnpackWithoutForm, NodesStayAsTheyAre) {
     Build build({2, 3, 4, 5}, true);
     const ValueId result = make(build);
     Diagnostics diagnostics;
-    const auto prepared = prepare(std::move(build).finish(result), {find_backend("xnnpack"), {}}, diagnostics);
+    const auto prepared = prepare(std::move(build).finish(result), {find_target("xnnpack"), {}}, diagnostics);
     ASSERT_TRUE(prepared) << prepared.error().text();
     EXPECT_EQ(prepared->graph.nodes().back().op, op) << print(prepared->graph);
   }
@@ -264,7 +265,7 @@ TEST(XnnpackWithoutForm, NodesOfUnboundedSizeStayAsTheyAre) {
 )");
   ASSERT_TRUE(graph) << graph.error().text();
   Diagnostics diagnostics;
-  const auto legal = legalize(*graph, *find_backend("xnnpack"));
+  const auto legal = legalize(*graph, *find_target("xnnpack"));
   ASSERT_TRUE(legal) << legal.error().text();
   EXPECT_EQ(print(*legal), print(*graph));
 }

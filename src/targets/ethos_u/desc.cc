@@ -1,0 +1,190 @@
+// What Ethos-U and TOSA's integer profile need.
+#include "targets/ethos_u/desc.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/table.h"
+#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/legalize.h"
+#include "targets/ethos_u/limits.h"
+#include "targets/ethos_u/lower.h"
+#include "targets/target.h"
+
+namespace isthmus::ethos_u {
+namespace {
+
+constexpr DType kStorage[] = {DType::kI8, DType::kI16};
+
+constexpr SharingRow kSharing[] = {
+    {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
+    {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
+    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+    {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
+    {Op::kAvgPool2d, Sharing::kMustEqual, "has zero points but no scale"},
+};
+
+// RESCALE multiplies by less than 2^31 and shifts by 2 to 62 bits, and what it scales must be smaller than half of that
+// shift: the larger the ratio, the smaller the sums that it takes.
+constexpr std::string_view kSums = "RESCALE of its sums would leave them less than 29 bits";
+constexpr std::string_view kCodes = "RESCALE of its codes would leave them less than 18 bits";
+constexpr RatioLimit kRatios[] = {
+    {Op::kConv2d, RatioOf::kProduct, 0, 2, false, kSums},
+    {Op::kConvTranspose2d, RatioOf::kProduct, 0, 2, false, kSums},
+    {Op::kLinear, RatioOf::kProduct, 0, 2, false, kSums},
+    {Op::kMatmul, RatioOf::kProduct, 0, 2, false, kSums},
+    {Op::kMul, RatioOf::kProduct, 0, 2, false, kSums},
+    {Op::kAdd, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
+    {Op::kSub, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
+    {Op::kMinimum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kCodes},
+    {Op::kMaximum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kCodes},
+    {Op::kMean, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
+    {Op::kSum, RatioOf::kEachInput, 0, 2, false, kSums},
+    {Op::kRescale, RatioOf::kEachInput, 0x1p-30, 0x1p12, false, kCodes},
+};
+
+bool takes_bounds(const Node& node) {
+  const FormRow* row = find_form(node.op);
+  return row != nullptr && row->has_bounds;
+}
+
+WideReads wide_reads(const Node& node) {
+  const FormRow* row = find_form(node.op);
+  return row == nullptr ? WideReads::kNever : row->wide_reads;
+}
+
+template <Device kDevice>
+bool has_form_on(Op op) {
+  const FormRow* row = find_form(op);
+  return row != nullptr && exists(row->core, kDevice);
+}
+
+template <Device kDevice>
+std::vector<Op> ops_on() {
+  std::vector<Op> ops;
+  for (std::size_t i = 0; i < kOpCount; ++i) {
+    if (has_form_on<kDevice>(static_cast<Op>(i))) ops.push_back(static_cast<Op>(i));
+  }
+  return ops;
+}
+
+template <Device kDevice>
+std::vector<LimitText> limits_on() {
+  std::vector<LimitText> result;
+  for (const Limit& limit : limits()) {
+    if (!has(limit.devices, kDevice)) continue;
+    const bool is_of_all = limit.op == tosa::Op::kInvalid;
+    result.push_back({is_of_all ? "any operator" : tosa::name_of(limit.op), code_text(limit.code), limit.sentence});
+  }
+  return result;
+}
+
+template <Device kDevice>
+std::vector<std::string_view> operators_on(const Graph& graph, const Node& node) {
+  const Forms found = forms(graph, node, DType::kI8, kDevice);
+  std::vector<std::string_view> names;
+  if (!found) return names;
+  for (const TosaForm& form : *found) names.push_back(tosa::name_of(form.op));
+  return names;
+}
+
+template <Device kDevice>
+TargetDesc desc_of(std::string_view name, std::string_view what) {
+  return {
+      .name = name,
+      .what = what,
+      .ops = ops_on<kDevice>,
+      .legalize = legalizations(kDevice),
+      .forms = {.max_rank = kMaxRank,
+                .max_cat_inputs = kMaxCatInputs,
+                .has_form = has_form_on<kDevice>,
+                .needs_other_form =
+                    [](const Graph& graph, const Node& node) {
+                      return is_static(graph, node) && refusal_in_codes(graph, node, DType::kI8, kDevice);
+                    }},
+      .integers =
+          {
+              .arithmetic = Arithmetic::kTosa,
+              .has_float = false,
+              .storage = kStorage,
+              .sharing = kSharing,
+              .ratios = kRatios,
+              .sums = {},
+              .pins = {},
+              .has_rescale = true,
+              .refusal = [](const Graph& graph, const Node& node,
+                            CodeTypes codes) { return refusal_in_codes(graph, node, codes, kDevice); },
+              .wide_reads = wide_reads,
+              .takes_bounds = takes_bounds,
+          },
+      .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
+      .lower = [](const Graph& graph, const Segment& segment) { return lower_segment(graph, segment, kDevice); },
+      .needs_fixed_sizes = true,
+      .operators = operators_on<kDevice>,
+      .limits = limits_on<kDevice>,
+  };
+}
+
+bool has_codes_or_moves(const TensorType& type, QFlow flow) {
+  if (type.quant || !is_integer(type.dtype)) return true;
+  return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs;
+}
+
+// Of the values that a quantized node computes with: floats have no place on the device, plain integers only move.
+std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
+  const OpDef& row = def(node.op);
+  const auto named = [&](ValueId id) {
+    return fmt::format("%{} is {}", graph[id].name, type_text(graph, graph.type(id)));
+  };
+  const auto check = [&](ValueId id) -> std::optional<Reason> {
+    const TensorType& type = graph.type(id);
+    if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, named(id)};
+    if (!has_codes_or_moves(type, row.flow)) return Reason{ReasonCode::kCodeType, named(id) + ", no codes"};
+    return std::nullopt;
+  };
+  if (auto reason = check(node.outputs[0])) return reason;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!is_data_input(node.op, i)) continue;
+    if (auto reason = check(node.inputs[i])) return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
+  const Forms found = forms(graph, node, codes, device);
+  if (!found) return found.error();
+  for (const TosaForm& form : *found) {
+    if (auto reason = refusal(form, device)) return reason;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device) {
+  if (auto reason = common_refusal(graph, node)) return reason;
+  if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kBorder, {}};
+  if (auto reason = value_refusal(graph, node)) return reason;
+  return refusal_in_codes(graph, node, DType::kI8, device);
+}
+
+std::span<const TargetDesc> descs() {
+  static const TargetDesc kDescs[] = {
+      desc_of<Device::kU55>("ethos-u55-128", "Arm Ethos-U55 with 128 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-256", "Arm Ethos-U55 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-32", "Arm Ethos-U55 with 32 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-64", "Arm Ethos-U55 with 64 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u65-256", "Arm Ethos-U65 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u65-512", "Arm Ethos-U65 with 512 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-1024", "Arm Ethos-U85 with 1024 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-128", "Arm Ethos-U85 with 128 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-2048", "Arm Ethos-U85 with 2048 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-256", "Arm Ethos-U85 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-512", "Arm Ethos-U85 with 512 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kTosaInt>("tosa-int", "the integer profile of TOSA 1.0, with 16-bit activations"),
+  };
+  return kDescs;
+}
+
+}  // namespace isthmus::ethos_u

@@ -1,0 +1,20 @@
+// The descriptions of the targets that are reached through TOSA: its integer profile, and Ethos-U.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "targets/ethos_u/device.h"
+#include "targets/target.h"
+
+namespace isthmus::ethos_u {
+
+// Sorted by name.
+std::span<const TargetDesc> descs();
+
+// Why a float node has no form on the device whose data are codes of this type; nothing where it has one.
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+// Why a node of a quantized graph cannot run on the device; nothing where it can.
+std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device);
+
+}  // namespace isthmus::ethos_u

@@ -1,0 +1,126 @@
+// Calls vela and reads what it wrote.
+#include "targets/ethos_u/vela.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/process.h"
+#include "base/untrusted_text.h"
+#include "formats/tosa.h"
+
+namespace isthmus::ethos_u {
+namespace {
+
+// The last lines, in which a program says why it ended.
+std::string end_of(std::string_view text) {
+  constexpr std::size_t kMostBytes = 1000;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  if (text.size() > kMostBytes) text.remove_prefix(text.size() - kMostBytes);
+  return std::string(text);
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) return true;
+  }
+  return false;
+}
+
+// The first operator of the graph that the text names by its result.
+std::optional<std::string> operator_in(const tosa::Graph& graph, std::string_view text) {
+  for (const tosa::Operator& op : graph.operators) {
+    if (op.inputs.empty()) continue;
+    const std::string& name = graph.values[op.outputs[0]].name;
+    if (name.empty() || !has_word(text, name)) continue;
+    return fmt::format("{} {}{}", name_of(op.op), shown(name), op.location.empty() ? "" : " (" + op.location + ")");
+  }
+  return std::nullopt;
+}
+
+// The device copies as many bytes as it says: they must be those of the delegate's arguments.
+Expected<void> check_tensors(const tosa::Graph& graph, const std::vector<tosa::ValueIndex>& values,
+                             const std::vector<vela::Tensor>& tensors, std::string_view what) {
+  if (values.size() != tensors.size()) {
+    return bad_input(fmt::format("vela gives {} {}s for a graph with {}", tensors.size(), what, values.size()));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const tosa::Value& value = graph.values[values[i]];
+    std::int64_t count = 1;
+    for (const std::int32_t size : value.shape) count *= size;
+    const auto bytes = std::max<std::uint32_t>(tosa::bits_of(value.type) / 8, 1);
+    if (tensors[i].count() == count && tensors[i].element_bytes == static_cast<std::int32_t>(bytes)) continue;
+    return bad_input(fmt::format("vela gives {} {} elements of {} bytes for {} of {}", what, tensors[i].count(),
+                                 tensors[i].element_bytes, count, bytes));
+  }
+  return {};
+}
+
+// The file of this beginning and end; nothing where there is none.
+std::optional<std::string> find_file(const std::string& folder, std::string_view begin, std::string_view end) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(end)) found.push_back(entry.path().string());
+  }
+  if (found.empty()) return std::nullopt;
+  return *std::ranges::min_element(found);
+}
+
+}  // namespace
+
+std::optional<VelaOptions> usual_vela_options(std::string_view target) {
+  VelaOptions options;
+  options.accelerator = target;
+  if (target.starts_with("ethos-u55-")) {
+    options.system_config = "Ethos_U55_High_End_Embedded";
+    options.memory_mode = "Shared_Sram";
+  } else if (target.starts_with("ethos-u65-")) {
+    options.system_config = "Ethos_U65_High_End";
+    options.memory_mode = "Dedicated_Sram_384KB";
+  } else if (target.starts_with("ethos-u85-")) {
+    options.system_config = "Ethos_U85_SYS_DRAM_Mid";
+    options.memory_mode = "Sram_Only";
+  } else {
+    return std::nullopt;
+  }
+  return options;
+}
+
+Expected<VelaResult> run_vela(const Blob& tosa, const VelaOptions& options) {
+  const tosa::Graph graph = TRY(tosa::read_graph(tosa));
+  const TemporaryFolder folder = TRY(TemporaryFolder::make());
+  const std::string input = folder.path() + "/out.tosa";
+  const std::string results = folder.path() + "/out";
+  TRY(write_file(input, tosa.bytes()));
+  const FinishedProgram done =
+      TRY(run_program(options.program,
+                      {"--accelerator-config=" + options.accelerator, "--config=" + options.config,
+                       "--output-format=raw", "--system-config=" + options.system_config,
+                       "--memory-mode=" + options.memory_mode, "--output-dir=" + results, input},
+                      folder.path() + "/log"));
+  const auto network_file = find_file(results, "out_", "vela.npz");
+  if (done.code != 0 || !network_file) {
+    std::string message = fmt::format("{} {}:\n{}", options.program,
+                                      done.code != 0 ? fmt::format("ended with {}", done.code) : "wrote no network",
+                                      done.text.empty() ? "it said nothing" : end_of(done.text));
+    Expected<VelaResult> failure = fail(ErrorKind::kUnsupported, std::move(message));
+    if (const auto place = operator_in(graph, done.text)) failure.error().places.push_back(*place);
+    return failure;
+  }
+  const vela::Network network = TRY(within(vela::read_network(TRY(map_file(*network_file))), *network_file));
+  TRY(check_tensors(graph, graph.inputs, network.inputs, "input"));
+  TRY(check_tensors(graph, graph.outputs, network.outputs, "output"));
+  VelaResult result{Blob::owning(TRY(vela::write_stream(network))), std::nullopt};
+  if (const auto summary = find_file(results, "out_summary_", ".csv")) {
+    result.estimate = vela::read_summary(TRY(map_file(*summary)).text());
+  }
+  return result;
+}
+
+}  // namespace isthmus::ethos_u

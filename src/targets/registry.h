@@ -1,0 +1,16 @@
+// The table of targets: the only place that names them all.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "targets/target.h"
+
+namespace isthmus {
+
+// Every target by its name on the command line, sorted.
+std::span<const TargetDesc* const> all_targets();
+// Null if there is none of this name.
+const TargetDesc* find_target(std::string_view name);
+
+}  // namespace isthmus

@@ -1,0 +1,79 @@
+// What a device needs: stated once per device, in its description.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/expected.h"
+#include "base/reason.h"
+#include "formats/pte.h"
+#include "ops/rewrite.h"
+#include "targets/integers.h"
+#include "targets/layout.h"
+
+namespace isthmus {
+
+// What a delegate takes: a value of the graph, or a constant of the program that only this delegate reads.
+struct DelegateInput {
+  std::optional<ValueId> value;
+  // Of the constant:
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> sizes = {};
+  Blob bytes = {};
+};
+
+// A segment as the device's bytes.
+struct LoweredSegment {
+  pte::Delegate delegate;
+  std::vector<DelegateInput> inputs;  // in the order of the call
+  std::vector<ValueId> outputs;       // behind the inputs
+  std::vector<pte::NamedData> named_data;
+  std::size_t device_nodes = 0;
+  std::vector<Conversion> conversions;  // the changes of order that the device makes
+};
+
+// What a device demands of one of its operators, for the table of what it supports.
+struct LimitText {
+  std::string_view operator_name;
+  std::string_view code;
+  std::string_view sentence;
+};
+
+// Why no device can run a node: its numbers are complex, or its operator is unknown. Nothing for all others.
+std::optional<Reason> common_refusal(const Graph& graph, const Node& node);
+
+struct TargetDesc {
+  std::string_view name;
+  std::string_view what;  // one line for people
+
+  // The ops that have a form on the device, in the order of the op table.
+  std::vector<Op> (*ops)();
+
+  // What each composite becomes, and what these rewrites ask of the target.
+  std::span<const Rewrite> legalize;
+  TargetForms forms;
+
+  // What it demands of nodes that compute with codes.
+  IntegerRules integers;
+
+  // Why a node cannot run on the device, decided on the form that it would have there; nothing where it can.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);
+
+  // The device's bytes of a segment whose nodes it can all run. Built by the device's runtime before it is returned,
+  // where this machine has it: an error names the node.
+  Expected<LoweredSegment> (*lower)(const Graph& graph, const Segment& segment);
+
+  // Whether every size must be known before anything is compiled for it.
+  bool needs_fixed_sizes = false;
+
+  // The device's operators that a node of a segment becomes, in order; null where every node becomes one.
+  std::vector<std::string_view> (*operators)(const Graph& graph, const Node& node) = nullptr;
+
+  // Its limits, in the order in which they are asked; null where forms have no table of them.
+  std::vector<LimitText> (*limits)() = nullptr;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,61 @@
+// What a legalized node is in the delegate: one row an op. Nothing else here knows which ops the delegate has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/reason.h"
+#include "ir/graph.h"
+#include "targets/integers.h"
+#include "targets/layout.h"
+
+namespace isthmus::xnnpack {
+
+class Lowering;
+
+// Axes of a tensor, and inputs of one concatenation.
+inline constexpr std::size_t kMaxRank = 6;
+inline constexpr std::size_t kMaxCatInputs = 5;
+
+// Which data a form takes besides floats.
+enum class CodesForm : std::uint8_t {
+  kNone,      // none
+  kAlike,     // 8-bit codes, where all of its data and its result are codes
+  kConverts,  // it makes codes of floats, floats of codes, or codes of others
+};
+
+struct FormRow {
+  Op op;
+  // What the form asks of the order of its values.
+  OrderDemand (*order)(const Graph& graph, const Node& node);
+  // Why this node has no such form, besides what all nodes are asked; null: nothing more is asked.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);
+  // Appends the delegate's node.
+  void (*lower)(Lowering& lowering, const Node& node);
+  bool has_bounds = false;  // a following clamp may become the node's bounds
+  CodesForm codes = CodesForm::kNone;
+  std::int32_t weight_axis = 0;  // of its weights: along which they may have a scale each
+  // Why its form in codes is not for this node, of which the codes may not be known yet; null: nothing more is asked.
+  std::optional<Reason> (*codes_refusal)(const Graph& graph, const Node& node) = nullptr;
+  // Its data may be floats where its weights are codes: the delegate then makes codes of each row while it runs.
+  bool quantizes_rows = false;
+};
+
+// Null where the delegate has no node kind for the op.
+const FormRow* find_form(Op op);
+
+// Every op that has a row.
+std::vector<Op> ops_with_forms();
+
+// Why the delegate cannot hold the value; nothing where it can.
+std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
+// Why a float node could not run in the delegate on codes; nothing where it could.
+std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes);
+bool takes_bounds(const Node& node);
+// Whether rows of floats can be quantized as they come, for weights in codes.
+bool has_row_form(const Graph& graph, const Node& node);
+// Why the node cannot run in the delegate; nothing where it can.
+std::optional<Reason> refusal(const Graph& graph, const Node& node);
+
+}  // namespace isthmus::xnnpack
