@@ -15,6 +15,9 @@
 
 namespace isthmus {
 
+// What the tensors of one run may take unless the caller says otherwise: more is a broken or hostile file.
+inline constexpr std::uint64_t kMaxRunBytes = std::uint64_t{1} << 36;
+
 // A range of immutable bytes and whatever keeps them alive: a file mapping, a buffer. Copying it copies no bytes.
 class Blob {
  public:

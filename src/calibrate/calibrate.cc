@@ -39,7 +39,7 @@ std::vector<std::set<std::uint32_t>> channel_axes(const Graph& graph) {
     };
     const auto add_data = [&](std::int64_t axis) {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (row.roles[std::min(i, row.roles.size() - 1)] == Role::kData) add(node.inputs[i], axis);
+        if (role_of(node.op, i) == Role::kData) add(node.inputs[i], axis);
       }
     };
     switch (row.channels) {
@@ -191,9 +191,7 @@ class Worker {
       const Node& node = graph_[std::get<NodeId>(step)];
       std::vector<Tensor> arguments;
       for (const ValueId input : node.inputs) arguments.push_back(value_of(input));
-      const auto place = [&] {
-        return fmt::format("{} %{}{}", name_of(node.op), graph_[node.outputs[0]].name, origin_suffix(node.origin));
-      };
+      const auto place = [&] { return node_text(graph_, node); };
       Tensor result = TRY(within(evaluate_node(graph_, node, arguments, symbols), place));
       if (shown.insert(node.outputs[0]).second) collector_.see(node.outputs[0], result);
       values[node.outputs[0].index] = std::move(result);

@@ -122,9 +122,7 @@ void warn_of_values(const Graph& graph, const Statistics& statistics, const std:
       if (found == statistics.values.end() || !matters(id)) continue;
       const ValueStatistics& seen = found->second;
       const auto warn = [&](std::string_view code, const std::string& text) {
-        diagnostics.warn(
-            std::string(code), graph[id].name,
-            fmt::format("{} %{}{}: {}", name_of(node.op), graph[id].name, origin_suffix(node.origin), text));
+        diagnostics.warn(std::string(code), graph[id].name, fmt::format("{}: {}", node_text(graph, node), text));
       };
       if (is_tiny(seen.moments)) {
         warn("tiny-range", fmt::format("no number is larger than {:.3g} in {} samples; keep it in float with a rule in "

@@ -35,9 +35,9 @@ void warn_of_weights(const Graph& graph, Diagnostics& diagnostics) {
       if (!zero_points || std::ranges::all_of(*zero_points, [](std::int64_t point) { return point == 0; })) continue;
       diagnostics.warn(
           "weight-zero-point", graph[node.outputs[0]].name,
-          fmt::format("the weights of {} %{}{} have a zero point in the archive; targets compute with "
+          fmt::format("the weights of {} have a zero point in the archive; targets compute with "
                       "symmetric ones, so they are rounded again; quantize weights symmetrically in PyTorch",
-                      name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin)));
+                      node_text(graph, node)));
     }
   }
 }

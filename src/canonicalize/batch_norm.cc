@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "canonicalize/rewrites.h"
+#include "ops/table.h"
 #include "simplify/weights.h"
 
 namespace isthmus {
@@ -47,18 +48,9 @@ void scale_channels(const Node& node, const TensorView& weight, const std::vecto
   }
 }
 
+// Whether the node is a layer whose result has its channels where a batch norm has them: in the second axis.
 bool makes_channels(const Node& node, std::size_t rank) {
-  switch (node.op) {
-    case Op::kConv2d:
-    case Op::kConv3d:
-    case Op::kConvTranspose2d:
-    case Op::kConvTranspose3d:
-      return true;
-    case Op::kLinear:
-      return rank == 2;  // else the channels of a batch norm are another axis than those of the product
-    default:
-      return false;
-  }
+  return node.op != Op::kForeign && def(node.op).weight_axes && channel_axis(node.op, rank) == 1;
 }
 
 }  // namespace

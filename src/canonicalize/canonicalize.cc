@@ -39,11 +39,12 @@ Graph without_unchanged(Graph graph) {
 Expected<void> refuse_branches(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op != Op::kBranch) continue;
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("its predicate %{} is only known when the model runs: control flow cannot be compiled. "
-                            "Compute both branches and choose with torch.where, or export each branch as a model of "
-                            "its own\n  in higher_order.cond{}",
-                            graph[node.inputs[0]].name, origin_suffix(node.origin)));
+    Expected<void> refused = fail(
+        ErrorKind::kUnsupported,
+        fmt::format("its predicate %{} is only known when the model runs: control flow cannot be compiled. Compute "
+                    "both branches and choose with torch.where, or export each branch as a model of its own",
+                    graph[node.inputs[0]].name));
+    return within(std::move(refused), "higher_order.cond" + origin_suffix(node.origin));
   }
   return {};
 }

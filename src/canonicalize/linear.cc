@@ -1,24 +1,12 @@
 // Products with constants are linear layers, and constants added to them are their bias.
 #include "canonicalize/rewrites.h"
+#include "ops/table.h"
 #include "simplify/weights.h"
 
 namespace isthmus {
 namespace {
 
-// The axis of a result along which a bias runs; nothing for ops without one.
-std::optional<std::size_t> bias_axis(const Node& node, std::size_t rank) {
-  switch (node.op) {
-    case Op::kLinear:
-      return rank - 1;
-    case Op::kConv2d:
-    case Op::kConv3d:
-    case Op::kConvTranspose2d:
-    case Op::kConvTranspose3d:
-      return 1;
-    default:
-      return std::nullopt;
-  }
-}
+bool is_layer(const Node& node) { return node.op != Op::kForeign && def(node.op).weight_axes; }
 
 // The constant as one number per channel, if it broadcasts along all other axes.
 std::optional<std::vector<double>> per_channel(const TensorView& constant, const Shape& shape, std::size_t axis) {
@@ -56,9 +44,8 @@ Replacement fold_bias(const Site& site) {
     return unchanged();
   }
   const TensorType& type = site.graph().type(site.inputs[product]);
-  const auto axis = bias_axis(*maker, type.rank());
-  if (!axis || type.shape != site.result().shape || constant->dtype != type.dtype) return unchanged();
-  const auto bias = per_channel(*constant, type.shape, *axis);
+  if (!is_layer(*maker) || type.shape != site.result().shape || constant->dtype != type.dtype) return unchanged();
+  const auto bias = per_channel(*constant, type.shape, channel_axis(maker->op, type.rank()));
   if (!bias) return unchanged();
   const Node linear = *maker;  // a copy: emitting moves the nodes
   const ValueId added = constant_of(site.emitter, *bias, type.dtype, {static_cast<std::int64_t>(bias->size())});

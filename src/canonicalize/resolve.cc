@@ -36,7 +36,7 @@ class Resolver {
 
   Expected<Graph> whole() {
     for (const Node& node : source_.nodes()) {
-      TRY(within(resolve(node), [&] { return place(node); }));
+      TRY(within(resolve(node), [&] { return node_text(source_, node); }));
     }
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       const ValueId id{static_cast<std::uint32_t>(i)};
@@ -48,13 +48,6 @@ class Resolver {
  private:
   Graph& graph() { return rewriter_.graph(); }
   Memory& memory(ValueId id) { return memory_[id.index]; }
-
-  std::string place(const Node& node) const {
-    const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
-    const std::string name = node.outputs.empty() ? "" : " %" + source_[node.outputs[0]].name;
-    return fmt::format("{}{}{}", foreign == nullptr ? name_of(node.op) : foreign->target, name,
-                       origin_suffix(node.origin));
-  }
 
   // The present value; a view of something that was written to is derived again.
   Expected<ValueId> read(ValueId id) {
@@ -133,7 +126,7 @@ class Resolver {
   Expected<void> keep_foreign(const Node& node, std::string_view why) {
     if (!node.outputs.empty() && !why.empty()) {
       diagnostics_.note("foreign-op", source_[node.outputs[0]].name,
-                        fmt::format("{} stays foreign: {}", place(node), why));
+                        fmt::format("{} stays foreign: {}", node_text(source_, node), why));
     }
     for (const ValueId input : node.inputs) rewriter_.replace(input, TRY(read(input)));
     rewriter_.copy(node);

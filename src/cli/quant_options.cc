@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "stats/range.h"
 
 namespace isthmus {
 
@@ -13,8 +14,9 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
       ->check(CLI::IsMember({"float", "int8", "uint8"}));
   command.add_option("--activations", options.activations, "codes of activations, where the target has both")
       ->check(CLI::IsMember({"int8", "int16"}));
-  command.add_option("--estimator", options.estimator, "how ranges come from statistics")
-      ->check(CLI::IsMember({"minmax", "percentile", "mse", "moving-average", "entropy"}));
+  std::vector<std::string> names;
+  for (const Estimator estimator : estimators()) names.emplace_back(name_of(estimator));
+  command.add_option("--estimator", options.estimator, "how ranges come from statistics")->check(CLI::IsMember(names));
   command.add_option("--bias-correction", options.bias_correction, "biases that make up for rounded weights")
       ->check(CLI::IsMember({"off", "analytic", "sequential"}));
   command.add_option("--weights", options.weights, "how scales of weights are chosen")

@@ -33,11 +33,6 @@ IntegerTable make_integer_table() {
   return table;
 }
 
-Role role_of(Op op, std::size_t input) {
-  const std::vector<Role>& roles = def(op).roles;
-  return roles.empty() ? Role::kParameter : roles[std::min(input, roles.size() - 1)];
-}
-
 // What must hold of any codes, whatever reads them.
 std::optional<std::string> refuse_quant(const TensorType& type) {
   const Quant& quant = *type.quant;

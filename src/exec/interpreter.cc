@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "exec/evaluate.h"
 #include "exec/kernel.h"
 #include "ir/literals.h"
@@ -10,8 +11,6 @@
 
 namespace isthmus {
 namespace {
-
-constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 36;
 
 // The attributes with every symbolic number replaced by its value.
 class Concretizer {
@@ -59,11 +58,6 @@ class Concretizer {
   const Exprs& exprs_;
   const SymbolValues& symbols_;
 };
-
-std::string place(const Graph& graph, const Node& node) {
-  const std::string name = node.outputs.empty() ? "" : " %" + graph[node.outputs[0]].name;
-  return fmt::format("{}{}{}", name_of(node.op), name, origin_suffix(node.origin));
-}
 
 }  // namespace
 
@@ -136,7 +130,7 @@ Expected<ConcreteNode> concrete(const Graph& graph, const Node& node, const Symb
   std::uint64_t bytes = size_of(type.dtype);
   for (const std::int64_t size : result.sizes) {
     const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(size));
-    if (!product || *product > kMostTensorBytes) return bad_input("the result does not fit in memory");
+    if (!product || *product > kMaxRunBytes) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
   return result;
@@ -202,7 +196,7 @@ Expected<std::vector<std::optional<Tensor>>> interpret_by(const Evaluate& evalua
     std::vector<Tensor> arguments;
     arguments.reserve(node.inputs.size());
     for (const ValueId input : node.inputs) arguments.push_back(*values[input.index]);
-    Tensor result = TRY(within(evaluate(graph, node, arguments, symbols), [&] { return place(graph, node); }));
+    Tensor result = TRY(within(evaluate(graph, node, arguments, symbols), [&] { return node_text(graph, node); }));
     if (observer) observer(node.outputs[0], result);
     if (readers[node.outputs[0].index] > 0) values[node.outputs[0].index] = std::move(result);
     for (const ValueId input : node.inputs) {

@@ -16,6 +16,9 @@
 
 namespace isthmus::tosa {
 
+// How programs name delegates that hold TOSA bytes.
+inline constexpr std::string_view kBackendId = "TOSABackend";
+
 inline constexpr std::size_t kMostDimensions = 32;  // of a file; level 8K of the standard allows 6
 
 // Numbers as in the file.

@@ -14,6 +14,9 @@
 
 namespace isthmus::xnn {
 
+// How programs name delegates that hold such a graph.
+inline constexpr std::string_view kBackendId = "XnnpackBackend";
+
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;  // no value: an absent bias, an internal value's external id
 inline constexpr std::size_t kMostDimensions = 6;
 inline constexpr std::uint32_t kMostExternals = 4096;

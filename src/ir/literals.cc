@@ -205,6 +205,13 @@ std::string origin_text(const Origin& origin) {
   return text;
 }
 
+std::string node_text(const Graph& graph, const Node& node) {
+  const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs);
+  const std::string name = node.outputs.empty() ? "" : " %" + graph[node.outputs[0]].name;
+  return fmt::format("{}{}{}", foreign == nullptr ? name_of(node.op) : foreign->target, name,
+                     origin_suffix(node.origin));
+}
+
 std::string origin_suffix(const Origin& origin) { return origin.empty() ? "" : " (" + origin_text(origin) + ")"; }
 
 Expected<Origin> origin_from_text(std::string_view text) {

@@ -26,6 +26,8 @@ std::string origin_text(const Origin& origin);
 // The same in brackets behind a blank, to follow the name of a node in messages; nothing where nothing is known.
 std::string origin_suffix(const Origin& origin);
 Expected<Origin> origin_from_text(std::string_view text);
+// "conv2d %x (module, file.py:3)": a node in messages; a foreign one by its operator's name.
+std::string node_text(const Graph& graph, const Node& node);
 
 // Words that the text form gives a meaning of its own, so no symbol may be called so.
 bool is_reserved_word(std::string_view word);

@@ -17,12 +17,6 @@ std::size_t tensors_in(const ArgValue& value) {
   return count;
 }
 
-std::string place(const Graph& graph, const Node& node) {
-  const std::string name = node.outputs.empty() ? std::string("without a result") : "%" + graph[node.outputs[0]].name;
-  const std::string source = node.origin.source.empty() ? std::string() : " (" + node.origin.source + ")";
-  return fmt::format("{} {}{}", name_of(node.op), name, source);
-}
-
 Expected<void> check_type(const Graph& graph, const Value& value) {
   std::uint64_t count = 1;
   for (const Dim dim : value.type.shape) {
@@ -97,25 +91,26 @@ Expected<void> verify(const Graph& graph) {
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (node.attrs.index() != default_attrs(node.op).index()) {
-      return bad_input(place(graph, node) + ": has attributes of another op");
+      return bad_input(node_text(graph, node) + ": has attributes of another op");
     }
     for (const ValueId input : node.inputs) {
       if (!is_defined[input.index]) {
-        return bad_input(fmt::format("{}: %{} is used before it is defined", place(graph, node), graph[input].name));
+        return bad_input(
+            fmt::format("{}: %{} is used before it is defined", node_text(graph, node), graph[input].name));
       }
     }
     if (const auto* foreign = std::get_if<ForeignAttrs>(&node.attrs)) {
       std::size_t tensors = 0;
       for (const Arg& arg : foreign->args) tensors += tensors_in(arg.value);
       if (tensors != node.inputs.size()) {
-        return bad_input(fmt::format("{}: {} tensors among its arguments and {} inputs", place(graph, node), tensors,
-                                     node.inputs.size()));
+        return bad_input(fmt::format("{}: {} tensors among its arguments and {} inputs", node_text(graph, node),
+                                     tensors, node.inputs.size()));
       }
     }
     for (const ValueId output : node.outputs) {
       if (graph[output].kind != ValueKind::kResult || graph[output].index != n) {
         return bad_input(
-            fmt::format("{}: %{} does not name it as its producer", place(graph, node), graph[output].name));
+            fmt::format("{}: %{} does not name it as its producer", node_text(graph, node), graph[output].name));
       }
       is_defined[output.index] = true;
     }

@@ -96,10 +96,7 @@ class Inliner {
     std::vector<pt2::Node> nodes = std::exchange(program_.nodes, {});
     Names names;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const auto place = [&] {
-        return fmt::format("node {}: {}{}", i, short_target(nodes[i].target),
-                           origin_suffix(origin_of(nodes[i].metadata)));
-      };
+      const auto place = [&] { return archive_node_text(i, nodes[i]); };
       TRY(within(add(nodes[i], names), place));
     }
     for (pt2::OutputSpec& output : program_.outputs) rename(output.value, names);

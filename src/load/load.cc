@@ -64,7 +64,7 @@ class Loader {
     declare_symbols();
     TRY(load_inputs());
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
-      TRY(within(load_node(program_.nodes[i]), [&] { return node_place(i); }));
+      TRY(within(load_node(program_.nodes[i]), [&] { return archive_node_text(i, program_.nodes[i]); }));
     }
     TRY(load_outputs());
     TRY(verify(graph_));
@@ -74,12 +74,6 @@ class Loader {
   }
 
  private:
-  std::string node_place(std::size_t index) const {
-    const pt2::Node& node = program_.nodes[index];
-    const Origin origin = origin_of(node.metadata);
-    return fmt::format("node {}: {}{}", index, short_target(node.target), origin_suffix(origin));
-  }
-
   // Every symbol is declared, with its bounds, before the first expression is built: bounds simplify expressions.
   // Those of the user inputs' sizes come first and are the ones that a run can know.
   void declare_symbols() {
@@ -453,6 +447,10 @@ class Loader {
 };
 
 }  // namespace
+
+std::string archive_node_text(std::size_t index, const pt2::Node& node) {
+  return fmt::format("node {}: {}{}", index, short_target(node.target), origin_suffix(origin_of(node.metadata)));
+}
 
 std::string short_target(std::string_view target) {
   constexpr std::string_view kTorchOps = "torch.ops.";

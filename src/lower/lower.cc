@@ -15,10 +15,6 @@
 namespace isthmus {
 namespace {
 
-std::string place_of(const Graph& graph, const Node& node) {
-  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin));
-}
-
 bool has_codes(const Graph& graph, const Node& node) {
   const auto is_quantized = [&](ValueId id) { return graph.type(id).quant.has_value(); };
   return std::ranges::any_of(node.inputs, is_quantized) || std::ranges::any_of(node.outputs, is_quantized);
@@ -128,7 +124,7 @@ class ProgramBuilder {
           fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", target_.name, text_of(reason),
                       code_text(reason.code), written.error().message, hint(reason.code));
     }
-    return within(std::move(written), [&] { return place_of(graph_, node); });
+    return within(std::move(written), [&] { return node_text(graph_, node); });
   }
 
   // Inputs that the model writes to are places as states are.

@@ -154,8 +154,8 @@ Family activation_family() {
       activation<Op::kLogSigmoid>({{"aten.log_sigmoid", read_unary<Op::kLogSigmoid>}}),
       activation<Op::kGelu>({{"aten.gelu", read_gelu}}),
       activation<Op::kElu>({{"aten.elu", read_elu}, {"aten.celu", read_celu}, {"aten.selu", read_selu}}),
-      activation<Op::kLeakyRelu>(
-          {{"aten.leaky_relu", read_leaky_relu}, {"aten.rrelu", read_rrelu}, {"aten.rrelu_with_noise", read_rrelu}}),
+      homogeneous(activation<Op::kLeakyRelu>(
+          {{"aten.leaky_relu", read_leaky_relu}, {"aten.rrelu", read_rrelu}, {"aten.rrelu_with_noise", read_rrelu}})),
       {.op = Op::kPrelu,
        .flow = QFlow::kComputes,
        .roles = {Role::kData, Role::kWeight},

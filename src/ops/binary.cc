@@ -190,8 +190,8 @@ OpDef arithmetic(Op op, Infer infer, std::vector<Spelling> spellings, NoiseFlow 
 
 Family binary_family() {
   static const OpDef kOps[] = {
-      arithmetic(Op::kAdd, infer_binary<Numbers::kAll>, {}, NoiseFlow::kAdds),
-      arithmetic(Op::kSub, infer_binary<Numbers::kNoBool>, {}, NoiseFlow::kAdds),
+      homogeneous(arithmetic(Op::kAdd, infer_binary<Numbers::kAll>, {}, NoiseFlow::kAdds)),
+      homogeneous(arithmetic(Op::kSub, infer_binary<Numbers::kNoBool>, {}, NoiseFlow::kAdds)),
       arithmetic(Op::kMul, infer_binary<Numbers::kAll>, {{"aten.mul", read_mul}, {"aten.multiply", read_mul}},
                  NoiseFlow::kMultiplies),
       arithmetic(Op::kDiv, infer_binary<Numbers::kFloats>, {{"aten.true_divide", read_true_div}}),
@@ -200,10 +200,12 @@ Family binary_family() {
       arithmetic(Op::kRemainder, infer_binary<Numbers::kNoBool>, {{"aten.remainder", read_binary<Op::kRemainder>}}),
       arithmetic(Op::kFmod, infer_binary<Numbers::kNoBool>, {{"aten.fmod", read_binary<Op::kFmod>}}),
       arithmetic(Op::kPow, infer_binary<Numbers::kNoBool>, {}),
-      arithmetic(Op::kMinimum, infer_binary<Numbers::kAll>,
-                 {{"aten.minimum", read_binary<Op::kMinimum>}, {"aten.min.other", read_binary<Op::kMinimum>}}),
-      arithmetic(Op::kMaximum, infer_binary<Numbers::kAll>,
-                 {{"aten.maximum", read_binary<Op::kMaximum>}, {"aten.max.other", read_binary<Op::kMaximum>}}),
+      homogeneous(
+          arithmetic(Op::kMinimum, infer_binary<Numbers::kAll>,
+                     {{"aten.minimum", read_binary<Op::kMinimum>}, {"aten.min.other", read_binary<Op::kMinimum>}})),
+      homogeneous(
+          arithmetic(Op::kMaximum, infer_binary<Numbers::kAll>,
+                     {{"aten.maximum", read_binary<Op::kMaximum>}, {"aten.max.other", read_binary<Op::kMaximum>}})),
       arithmetic(Op::kFmin, infer_binary<Numbers::kAll>, {{"aten.fmin", read_binary<Op::kFmin>}}),
       arithmetic(Op::kFmax, infer_binary<Numbers::kAll>, {{"aten.fmax", read_binary<Op::kFmax>}}),
       arithmetic(Op::kAtan2, infer_binary<Numbers::kFloats>,

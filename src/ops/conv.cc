@@ -240,6 +240,8 @@ Expected<Values> read_convolution(Call& call) {
 
 Family conv_family() {
   static const std::vector<Role> kRoles = {Role::kData, Role::kWeight, Role::kBias};
+  constexpr WeightAxes kOutputsFirst{.outputs = 0, .inputs = 1};
+  constexpr WeightAxes kInputsFirst{.outputs = 1, .inputs = 0};
   static const OpDef kOps[] = {
       {.op = Op::kConv2d,
        .flow = QFlow::kComputes,
@@ -247,14 +249,16 @@ Family conv_family() {
        .required = 2,
        .infer = infer_conv2d,
        .spellings = {{"aten.conv2d", read_conv2d}, {"aten.conv1d", read_conv1d}},
-       .channels = ChannelAxis::kSecond},
+       .channels = ChannelAxis::kSecond,
+       .weight_axes = kOutputsFirst},
       {.op = Op::kConv3d,
        .flow = QFlow::kComputes,
        .roles = kRoles,
        .required = 2,
        .infer = infer_conv3d,
        .spellings = {{"aten.conv3d", read_conv3d}},
-       .channels = ChannelAxis::kSecond},
+       .channels = ChannelAxis::kSecond,
+       .weight_axes = kOutputsFirst},
       {.op = Op::kConvTranspose2d,
        .flow = QFlow::kComputes,
        .roles = kRoles,
@@ -262,13 +266,16 @@ Family conv_family() {
        .infer = infer_conv_transpose2d,
        .spellings = {{"aten.conv_transpose2d", read_conv_transpose2d},
                      {"aten.conv_transpose1d", read_conv_transpose1d}},
-       .channels = ChannelAxis::kSecond},
+       .channels = ChannelAxis::kSecond,
+       .weight_axes = kInputsFirst},
       {.op = Op::kConvTranspose3d,
        .flow = QFlow::kComputes,
        .roles = kRoles,
        .required = 2,
        .infer = infer_conv_transpose3d,
-       .spellings = {{"aten.conv_transpose3d", read_conv_transpose3d}}},
+       .spellings = {{"aten.conv_transpose3d", read_conv_transpose3d}},
+       .channels = ChannelAxis::kSecond,
+       .weight_axes = kInputsFirst},
   };
   static const Spelling kCompounds[] = {
       {"aten.convolution", read_convolution},

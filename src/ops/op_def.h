@@ -85,6 +85,13 @@ enum class NoiseFlow : std::uint8_t {
   kShares,        // the power of the result: rows that sum to 1
 };
 
+// Which axes of a layer's weight number the channels of its result and of its input. With groups an axis numbers those
+// of one group: conv the inputs, a transposed conv the outputs.
+struct WeightAxes {
+  std::int32_t outputs;
+  std::int32_t inputs;
+};
+
 struct FixedRange {
   double min;
   double max;
@@ -103,7 +110,17 @@ struct OpDef {
   NoiseFlow noise = NoiseFlow::kOfVariance;
   bool is_elementwise = false;  // each number of the result comes from the numbers in the same place of the inputs
   bool broadcasts = false;      // inputs of smaller shapes repeat along the axes that they lack
+  // Whether the result scales as the data inputs do: f(a x) = a f(x) for positive a, also where each channel of an
+  // image or of rows has an a of its own. Null: not for every a.
+  bool (*is_homogeneous)(const Attrs& attrs) = nullptr;
+  std::optional<WeightAxes> weight_axes = {};  // of layers: inputs are data, weight and bias
 };
+
+// A row whose result scales as its data do, whatever its attributes.
+inline OpDef homogeneous(OpDef row) {
+  row.is_homogeneous = [](const Attrs&) { return true; };
+  return row;
+}
 
 // One family of ops, and the names that mean several ops of the table.
 struct Family {

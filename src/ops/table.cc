@@ -1,6 +1,7 @@
 // Puts the families together and finds rows by op and by name.
 #include "ops/table.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -69,6 +70,17 @@ std::string_view name_of(QFlow flow) {
       return "pins as it runs";
   }
   return "";
+}
+
+Role role_of(Op op, std::size_t input) {
+  const std::vector<Role>& roles = def(op).roles;
+  return roles.empty() ? Role::kParameter : roles[std::min(input, roles.size() - 1)];
+}
+
+std::size_t channel_axis(Op op, std::size_t rank) {
+  const ChannelAxis axis = def(op).channels;
+  CHECK(axis == ChannelAxis::kSecond || axis == ChannelAxis::kLast, "the op has no axis of channels");
+  return axis == ChannelAxis::kLast ? rank - 1 : 1;
 }
 
 const OpDef& def(Op op) {

@@ -151,6 +151,13 @@ Expected<Values> read_hardtanh(Call& call) {
   return one(clamped(call, self, min, TRY(call.number("max_val", 1))));
 }
 
+// Between bounds that scaling does not move.
+bool has_homogeneous_bounds(const Attrs& attrs) {
+  const auto& [min, max] = std::get<ClampAttrs>(attrs);
+  const auto stays = [](double bound) { return bound == 0 || std::isinf(bound); };
+  return stays(min) && stays(max);
+}
+
 OpDef function(Op op, Infer infer, std::vector<Spelling> spellings) {
   return {.op = op,
           .flow = QFlow::kComputes,
@@ -171,10 +178,10 @@ OpDef real(std::initializer_list<std::string_view> names) {
 
 Family unary_family() {
   static const OpDef kOps[] = {
-      function(Op::kNeg, infer_unary<Numbers::kNoBool>,
-               {{"aten.neg", read_unary<Op::kNeg>}, {"aten.negative", read_unary<Op::kNeg>}}),
-      function(Op::kAbs, infer_unary<Numbers::kNoBool>,
-               {{"aten.abs", read_unary<Op::kAbs>}, {"aten.absolute", read_unary<Op::kAbs>}}),
+      homogeneous(function(Op::kNeg, infer_unary<Numbers::kNoBool>,
+                           {{"aten.neg", read_unary<Op::kNeg>}, {"aten.negative", read_unary<Op::kNeg>}})),
+      homogeneous(function(Op::kAbs, infer_unary<Numbers::kNoBool>,
+                           {{"aten.abs", read_unary<Op::kAbs>}, {"aten.absolute", read_unary<Op::kAbs>}})),
       function(Op::kSign, infer_unary<Numbers::kAll>,
                {{"aten.sign", read_unary<Op::kSign>}, {"aten.sgn", read_unary<Op::kSign>}}),
       real<Op::kExp>({"aten.exp"}),
@@ -220,7 +227,8 @@ Family unary_family() {
                {"aten.relu6", read_relu6},
                {"aten.hardtanh", read_hardtanh},
            },
-       .is_elementwise = true},
+       .is_elementwise = true,
+       .is_homogeneous = has_homogeneous_bounds},
       function(Op::kNanToNum, infer_unary<Numbers::kFloats>, {{"aten.nan_to_num", read_nan_to_num}}),
   };
   static const Spelling kCompounds[] = {

@@ -304,9 +304,8 @@ class Applier {
       return {};
     }
     std::vector<ValueId> inputs;
-    const auto& roles = def(node.op).roles;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const Role role = roles[std::min(i, roles.size() - 1)];
+      const Role role = role_of(node.op, i);
       if (role == Role::kWeight) {
         TRY(add_layer(id, inputs));
         break;
@@ -414,7 +413,7 @@ class Applier {
     const auto found = statistics_->values.find(graph_[node.inputs[0]].name);
     if (found == statistics_->values.end()) return std::nullopt;
     const auto rank = static_cast<std::uint32_t>(graph_.type(node.inputs[0]).rank());
-    const std::uint32_t axis = def(node.op).channels == ChannelAxis::kLast ? rank - 1 : 1;
+    const auto axis = static_cast<std::uint32_t>(channel_axis(node.op, rank));
     const auto channels = found->second.channels.find(axis);
     if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
     // In steps of about those that the codes have, which is much more than two CPUs differ by.

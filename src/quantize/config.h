@@ -3,7 +3,7 @@
 // A quant.toml. Every key may be left out; what stands here is what is then taken, except in the rule.
 //
 //   activations = "int8"          # or "int16": the codes of values between nodes
-//   estimator = "mse"             # of ranges: minmax, percentile, mse, moving-average, entropy
+//   estimator = "mse"             # how ranges come from statistics: a row of stats/range.cc
 //   percentile = 0.9999           # for "percentile": so many of the numbers lie inside
 //   per_channel = true            # weights have a scale for each channel; false: one for each tensor
 //   cut_bits = 1.0                # a reader that loses more bits by sharing gets a rescale; 0 to 16

@@ -2,7 +2,6 @@
 #include "quantize/equalize.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "base/union_find.h"
 #include "exec/tensor.h"
 #include "ir/rewriter.h"
+#include "ops/table.h"
 #include "stats/range.h"
 
 namespace isthmus {
@@ -28,34 +28,15 @@ enum class Scaling : std::uint8_t {
   kLayer,   // has weights that take factors of its input, and of its result
 };
 
-bool is_homogeneous(const Attrs& attrs) {
-  const auto* clamp = std::get_if<ClampAttrs>(&attrs);
-  if (clamp == nullptr) return true;
-  const auto is_free = [](double bound) { return bound == 0 || std::isinf(bound); };
-  return is_free(clamp->min) && is_free(clamp->max);
-}
-
-constexpr std::array<std::pair<Op, Scaling>, 9> kScaling{{
-    {Op::kAdd, Scaling::kPasses},
-    {Op::kSub, Scaling::kPasses},
-    {Op::kClamp, Scaling::kPasses},
-    {Op::kLeakyRelu, Scaling::kPasses},
-    {Op::kMaxPool2d, Scaling::kPasses},
-    {Op::kAvgPool2d, Scaling::kPasses},
-    {Op::kReshape, Scaling::kPasses},
-    {Op::kConv2d, Scaling::kLayer},
-    {Op::kLinear, Scaling::kLayer},
-}};
-
 // Of images the second axis, of rows the last.
-std::optional<std::size_t> channel_axis(const Graph& graph, ValueId id) {
+std::optional<std::size_t> axis_of_channels(const Graph& graph, ValueId id) {
   const std::size_t rank = graph.type(id).rank();
   if (rank == 4) return 1;
   if (rank >= 1) return rank - 1;
   return std::nullopt;
 }
 std::optional<std::size_t> channel_count(const Graph& graph, ValueId id) {
-  const auto axis = channel_axis(graph, id);
+  const auto axis = axis_of_channels(graph, id);
   if (!axis || !graph.type(id).shape[*axis].is_fixed()) return std::nullopt;
   return static_cast<std::size_t>(graph.type(id).shape[*axis].value());
 }
@@ -67,17 +48,17 @@ bool keeps_channels(const Graph& graph, const Node& node) {
   return from.size() == 4 && to.size() == 2 && from[0] == to[0] && from[1] == to[1] && from[2].is(1) && from[3].is(1);
 }
 
-// Whether what a layer's weights count along one of its values are the channels: convolutions count the second axis,
-// linear layers the last one, of images too.
+// Whether what a layer's weights count along one of its values are the channels: linear layers count the last axis, of
+// images too.
 bool counts_channels(const Graph& graph, const Node& node, ValueId value) {
-  const std::size_t counted = std::holds_alternative<ConvAttrs>(node.attrs) ? 1 : graph.type(value).rank() - 1;
-  return channel_axis(graph, value) == counted;
+  return axis_of_channels(graph, value) == channel_axis(node.op, graph.type(value).rank());
 }
 
 Scaling scaling_of(const Graph& graph, const Node& node) {
-  const auto row = std::ranges::find(kScaling, node.op, &std::pair<Op, Scaling>::first);
-  if (row == kScaling.end()) return Scaling::kNone;
-  if (row->second == Scaling::kLayer) {
+  if (node.op == Op::kForeign) return Scaling::kNone;
+  const OpDef& row = def(node.op);
+  if (row.weight_axes) {
+    if (row.weight_axes->outputs != 0) return Scaling::kNone;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       const Constant* constant = graph.constant(node.inputs[i]);
       if (constant == nullptr || !constant->data) return Scaling::kNone;
@@ -87,10 +68,8 @@ Scaling scaling_of(const Graph& graph, const Node& node) {
     }
     return graph.constant(node.inputs[0]) == nullptr && !node.in_float ? Scaling::kLayer : Scaling::kNone;
   }
-  if (!is_homogeneous(node.attrs)) return Scaling::kNone;
-  if (std::holds_alternative<ShapeAttrs>(node.attrs)) {
-    return keeps_channels(graph, node) ? Scaling::kPasses : Scaling::kNone;
-  }
+  if (node.op == Op::kReshape) return keeps_channels(graph, node) ? Scaling::kPasses : Scaling::kNone;
+  if (row.is_homogeneous == nullptr || !row.is_homogeneous(node.attrs)) return Scaling::kNone;
   for (const ValueId input : node.inputs) {
     if (graph.constant(input) != nullptr) return Scaling::kNone;
     // What is broadcast has other channels.
@@ -156,7 +135,7 @@ class Equalizer {
   const ChannelStatistics* channels_of(ValueId id) const {
     const auto found = statistics_.values.find(graph_[id].name);
     if (found == statistics_.values.end()) return nullptr;
-    const auto axis = channel_axis(graph_, id);
+    const auto axis = axis_of_channels(graph_, id);
     const auto channels = found->second.channels.find(static_cast<std::uint32_t>(axis.value_or(0)));
     return channels == found->second.channels.end() ? nullptr : &channels->second;
   }
@@ -260,7 +239,7 @@ class Equalizer {
     const auto found = statistics.values.find(graph_[id].name);
     if (factors == nullptr || found == statistics.values.end()) return;
     ValueStatistics& value = found->second;
-    const auto axis = static_cast<std::uint32_t>(channel_axis(graph_, id).value_or(0));
+    const auto axis = static_cast<std::uint32_t>(axis_of_channels(graph_, id).value_or(0));
     const auto channels = value.channels.find(axis);
     float min = 0;
     float max = 0;

@@ -112,11 +112,11 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
     }
     const double worth_saying = kJoinBits + spare_bits(plan.group(node.outputs[0])->storage);
     if (narrow == nullptr || portable::log2(most / least) < worth_saying) continue;
-    diagnostics.warn("join-loses-bits", graph[node.outputs[0]].name,
-                     fmt::format("{} %{}{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
-                                 "{:.4g}); scale one of them in the model, or return them apart",
-                                 name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin),
-                                 narrow->name, least, portable::log2(most / least), wide->name, most));
+    diagnostics.warn(
+        "join-loses-bits", graph[node.outputs[0]].name,
+        fmt::format("{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
+                    "{:.4g}); scale one of them in the model, or return them apart",
+                    node_text(graph, node), narrow->name, least, portable::log2(most / least), wide->name, most));
   }
 }
 

@@ -121,10 +121,9 @@ class Proof {
     if (rules_.quantizes_rows == nullptr || !rules_.quantizes_rows(graph_, node)) {
       return broken(node, "computes in float", described(*find_codes(node)));
     }
-    const auto& roles = def(node.op).roles;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
-      if (roles[std::min(i, roles.size() - 1)] == Role::kWeight) {
+      if (role_of(node.op, i) == Role::kWeight) {
         TRY(weight(node, id));
         if (quant(id).axis < 0) return broken(node, "its weight has a scale for each channel", described(id));
       } else if (is_codes(id)) {
@@ -180,8 +179,7 @@ class Proof {
 
   Expected<void> input(const Node& node, std::size_t i) const {
     const ValueId id = node.inputs[i];
-    const auto& roles = def(node.op).roles;
-    switch (roles[std::min(i, roles.size() - 1)]) {
+    switch (role_of(node.op, i)) {
       case Role::kData:
         if (!is_codes(id)) return broken(node, "all of its data are codes", described(id));
         return stored(node, id, false);

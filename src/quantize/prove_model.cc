@@ -91,7 +91,7 @@ class Comparison {
   Expected<void> checked(const Node& node) const {
     if (is_conversion(node) || node.outputs.size() != 1 || !source_[node.outputs[0].index]) return {};
     const ValueId to = node.outputs[0];
-    const auto here = [&] { return place(graph_, node); };
+    const auto here = [&] { return node_text(graph_, node); };
     const Node* before = model_.producer(*source_[to.index]);
     while (before != nullptr && before->op != node.op && may_be_gone(*before)) {
       TRY(respects(to, *before, here));
@@ -110,7 +110,7 @@ class Comparison {
 
   Expected<void> is_allowed(const Node& node, const Node& before) const {
     if (!is_codes(graph_, node.outputs[0])) return {};
-    if (before.in_float) return broken(place(graph_, node), "stays in float", described(graph_, node.outputs[0]));
+    if (before.in_float) return broken(node_text(graph_, node), "stays in float", described(graph_, node.outputs[0]));
     // Codes of a table are picked on the host as its numbers would be.
     if (rules_.refusal == nullptr || (picks_elements(node.op) && graph_.constant(node.inputs[0]) != nullptr)) return {};
     const DType result = graph_.type(node.outputs[0]).dtype;
@@ -121,7 +121,7 @@ class Comparison {
     }
     const auto reason = rules_.refusal(model_, before, codes);
     if (!reason) return {};
-    return broken(place(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
+    return broken(node_text(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
   }
 
   // Behind all conversions.
@@ -178,15 +178,16 @@ class Comparison {
     if (const auto* pin = std::get_if<FakeQuantizeAttrs>(&node.attrs)) {
       if (is_rounded(id, *pin)) return {};
       return broken(where(),
-                    fmt::format("{} of the model asks for {} scale {} zp {}", place(model_, node), name_of(pin->dtype),
-                                float_text(static_cast<float>(pin->scale)), pin->zero_point),
+                    fmt::format("{} of the model asks for {} scale {} zp {}", node_text(model_, node),
+                                name_of(pin->dtype), float_text(static_cast<float>(pin->scale)), pin->zero_point),
                     described(graph_, unconverted(id)));
     }
     const auto* bounds = std::get_if<ClampAttrs>(&node.attrs);
     if (bounds == nullptr || has_bounds(id, *bounds)) return {};
-    return broken(where(),
-                  fmt::format("{} of the model bounds it to [{}, {}]", place(model_, node), bounds->min, bounds->max),
-                  described(graph_, unconverted(id)));
+    return broken(
+        where(),
+        fmt::format("{} of the model bounds it to [{}, {}]", node_text(model_, node), bounds->min, bounds->max),
+        described(graph_, unconverted(id)));
   }
   // Itself, or before it was converted.
   bool is_rounded(ValueId id, const FakeQuantizeAttrs& pin) const {

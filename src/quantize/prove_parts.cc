@@ -44,12 +44,6 @@ double code_of(double real, const Quant& quant) {
   return std::nearbyint(real / static_cast<double>(quant.scale())) + quant.zero_point;
 }
 
-std::string place(const Graph& graph, const Node& node) {
-  const std::string name = node.outputs.empty() ? std::string("without a result") : "%" + graph[node.outputs[0]].name;
-  const std::string source = node.origin.source.empty() ? std::string() : " (" + node.origin.source + ")";
-  return fmt::format("{} {}{}", name_of(node.op), name, source);
-}
-
 std::string described(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
   if (!type.quant) return fmt::format("%{} is {}", graph[id].name, type_text(graph, type));
@@ -65,7 +59,7 @@ std::string described(const Graph& graph, ValueId id) {
 }
 
 tl::unexpected<Error> broken(const Graph& graph, const Node& node, std::string_view demand, std::string_view found) {
-  return bad_input(fmt::format("{}: {}: {}", place(graph, node), demand, found));
+  return bad_input(fmt::format("{}: {}: {}", node_text(graph, node), demand, found));
 }
 
 }  // namespace isthmus::proof

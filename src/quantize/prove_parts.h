@@ -39,7 +39,6 @@ bool is_conversion(const Node& node);
 double code_of(double real, const Quant& quant);
 
 // "cat %tokens (vit.py:41)"
-std::string place(const Graph& graph, const Node& node);
 // "%a has i8 scale 0.05 zp 3", "%b is f32[1,4]"
 std::string described(const Graph& graph, ValueId id);
 

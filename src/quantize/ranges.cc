@@ -69,7 +69,7 @@ RangeOptions Ranges::options_of(ValueId id, DType storage) const {
   const Value& value = graph_[id];
   RangeOptions options;
   if (value.kind == ValueKind::kResult) options = settings_[value.index].range;
-  if (value.kind == ValueKind::kConstant) options.estimator = Estimator::kMinMax;
+  if (value.kind == ValueKind::kConstant) options.estimator = minmax_estimator();
   options.levels = levels_of(storage);
   return options;
 }

@@ -8,8 +8,8 @@ namespace {
 
 constexpr Technique kTechniques[] = {
     {"the estimator of ranges", "estimator", "estimator = \"minmax\"",
-     [](const QuantConfig& config) { return config.range.estimator != Estimator::kMinMax; },
-     [](QuantConfig& config) { config.range.estimator = Estimator::kMinMax; }},
+     [](const QuantConfig& config) { return config.range.estimator != minmax_estimator(); },
+     [](QuantConfig& config) { config.range.estimator = minmax_estimator(); }},
     {"weights by least squares", "weights", "weights = \"minmax\"",
      [](const QuantConfig& config) { return config.mse_weights; },
      [](QuantConfig& config) { config.mse_weights = false; }},

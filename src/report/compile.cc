@@ -9,12 +9,11 @@
 #include <span>
 
 #include "base/check.h"
+#include "formats/tosa.h"
 #include "report/rows.h"
 
 namespace isthmus {
 namespace {
-
-constexpr std::string_view kTosaBackend = "TOSABackend";
 
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::uint64_t kKibi = 1024;
@@ -177,9 +176,9 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
     out += fmt::format("  {} delegate nodes, {} of them transposes\n", file.device_nodes, file.transposes.size());
-    if (file.backend == kTosaBackend) {
+    if (file.backend == tosa::kBackendId) {
       out += fmt::format("  {} TOSA bytes ({}): no vela compiled them for a device\n",
-                         summary.delegates == 1 ? "the delegate holds" : "the delegates hold", kTosaBackend);
+                         summary.delegates == 1 ? "the delegate holds" : "the delegates hold", tosa::kBackendId);
     }
     for (const TosaFigures& figures : file.tosa) {
       out += fmt::format("  TOSA: {} bytes, {} operators, {} of them TRANSPOSE, {} multiplications\n",

@@ -70,8 +70,8 @@ Expected<OperatorsInside> tosa_operators(const Blob& blob) {
 
 // Nothing for backends whose bytes nobody here reads.
 std::optional<Expected<OperatorsInside>> operators_in(const pte::Delegate& delegate) {
-  if (delegate.id == "XnnpackBackend") return xnnpack_operators(delegate.blob);
-  if (delegate.id == "TOSABackend") return tosa_operators(delegate.blob);
+  if (delegate.id == xnn::kBackendId) return xnnpack_operators(delegate.blob);
+  if (delegate.id == tosa::kBackendId) return tosa_operators(delegate.blob);
   return std::nullopt;
 }
 

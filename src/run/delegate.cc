@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "formats/tosa.h"
+#include "formats/xnn_blob.h"
+
 namespace isthmus::run {
 
 std::span<const DelegateKind> delegate_kinds() {
-  static constexpr DelegateKind kKinds[] = {{"XnnpackBackend", load_xnnpack}, {"TOSABackend", load_tosa}};
+  static constexpr DelegateKind kKinds[] = {{xnn::kBackendId, load_xnnpack}, {tosa::kBackendId, load_tosa}};
   return kKinds;
 }
 

@@ -18,11 +18,11 @@ struct pthreadpool;
 namespace isthmus::run {
 
 struct LoadOptions {
-  pthreadpool* threads = nullptr;                     // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = std::uint64_t{1} << 36;  // of the plan's memory, and again of all delegates' values
-  std::uint64_t most_instructions = 10'000'000;       // in one run
-  std::uint64_t most_work = ~std::uint64_t{0};        // of one call of a TOSA delegate: elements and products
-  bool with_profile = false;                          // keeps the time of every operator, see Method::profile
+  pthreadpool* threads = nullptr;                // the caller's; null: the calling thread alone
+  std::uint64_t most_bytes = kMaxRunBytes;       // of the plan's memory, and again of all delegates' values
+  std::uint64_t most_instructions = 10'000'000;  // in one run
+  std::uint64_t most_work = ~std::uint64_t{0};   // of one call of a TOSA delegate: elements and products
+  bool with_profile = false;                     // keeps the time of every operator, see Method::profile
 };
 
 // A tensor among the inputs or outputs, as the file declares it.

@@ -11,7 +11,8 @@ namespace {
 
 // Layers whose weights are [outputs, ...] and whose bias is [outputs].
 bool has_outputs_first(const Node& node) {
-  return (std::holds_alternative<ConvAttrs>(node.attrs) && node.inputs.size() >= 2) || node.op == Op::kLinear;
+  const std::optional<WeightAxes> axes = node.op == Op::kForeign ? std::nullopt : def(node.op).weight_axes;
+  return axes && axes->outputs == 0;
 }
 
 // One number for each channel of a value of this shape; nothing where the constant is anything else.
@@ -52,7 +53,7 @@ Replacement fold_into_layer(const Site& site) {
   const std::vector<std::int64_t> sizes = constant_at(1)->sizes;
   const auto channels = static_cast<std::size_t>(sizes[0]);
   if (channels == 0) return unchanged();
-  const std::size_t axis = def(layer.op).channels == ChannelAxis::kLast ? shape.size() - 1 : 1;
+  const std::size_t axis = channel_axis(layer.op, shape.size());
   const auto numbers = by_channel(*site.constant(1 - data), shape, axis, channels);
   if (!numbers || !std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); })) {
     return unchanged();

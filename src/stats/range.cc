@@ -13,16 +13,6 @@
 namespace isthmus {
 namespace {
 
-struct Row {
-  Estimator estimator;
-  std::string_view name;
-};
-constexpr std::array kRows{
-    Row{Estimator::kMinMax, "minmax"},   Row{Estimator::kPercentile, "percentile"},
-    Row{Estimator::kMse, "mse"},         Row{Estimator::kMovingAverage, "moving-average"},
-    Row{Estimator::kEntropy, "entropy"},
-};
-
 Range with_zero(double min, double max) { return {std::min(min, 0.0), std::max(max, 0.0)}; }
 
 // The last bits of what calibration measures depend on the CPU that it ran on. So that ranges seldom do, their ends
@@ -238,21 +228,133 @@ double divergence(const std::vector<Mass>& masses, Range range, int levels) {
   return sum;
 }
 
+Range hull_of(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+Range seen_of(const ValueStatistics& statistics) {
+  return on_grid(with_zero(static_cast<double>(statistics.moments.min), static_cast<double>(statistics.moments.max)));
+}
+// What the histogram's bins say never reaches beyond what was seen.
+Range inside(Range seen, Range range) {
+  return with_zero(std::max(range.min, seen.min), std::min(range.max, seen.max));
+}
+
+Range all_seen(const ValueStatistics& statistics, const RangeOptions&) { return seen_of(statistics); }
+
+// All but the outermost numbers.
+Range of_percentile(const ValueStatistics& statistics, const RangeOptions& options) {
+  const Range seen = seen_of(statistics);
+  if (statistics.histogram.count() == 0) return seen;
+  const double outside = (1 - options.percentile) / 2;
+  return inside(seen, with_zero(statistics.histogram.quantile(outside), statistics.histogram.quantile(1 - outside)));
+}
+
+// The average over samples of each sample's extremes.
+Range of_average(const ValueStatistics& statistics, const RangeOptions&) {
+  const Range seen = seen_of(statistics);
+  if (statistics.samples == 0) return seen;
+  const auto count = static_cast<double>(statistics.samples);
+  return inside(seen, on_grid(with_zero(statistics.sum_of_min / count, statistics.sum_of_max / count)));
+}
+
+// The least mean square of rounding and clipping errors, of a sample that is still to come.
+Range of_least_squares(const ValueStatistics& statistics, const RangeOptions& options) {
+  const Range seen = seen_of(statistics);
+  if (options.levels > kFewLevels) return with_room(statistics, seen);
+  std::vector<Mass> masses = masses_of(statistics.histogram);
+  if (masses.empty()) return seen;
+  const Range reach = add_excess(statistics, seen, weight_of(masses), masses);
+  sort(masses);
+  return search(seen, reach, SquareError(masses, options.levels));
+}
+
+// The distribution after quantization says most about the one before (Kullback-Leibler).
+Range of_entropy(const ValueStatistics& statistics, const RangeOptions& options) {
+  const Range seen = seen_of(statistics);
+  const std::vector<Mass> masses = masses_of(statistics.histogram);
+  if (masses.empty()) return seen;
+  return search(seen, seen, [&](Range range) { return divergence(masses, range, options.levels); });
+}
+
+using Parts = std::span<const ValueStatistics* const>;
+
+template <Range (*kOfOne)(const ValueStatistics&, const RangeOptions&)>
+Range hull_of_parts(Parts parts, const RangeOptions& options) {
+  Range hull;
+  for (const ValueStatistics* part : parts) {
+    if (part->moments.count != 0) hull = hull_of(hull, kOfOne(*part, options));
+  }
+  return hull;
+}
+
+// The numbers of all parts, each part with the same weight, and how far a range may reach for those to come.
+struct Pooled {
+  std::vector<Mass> masses;
+  Range hull;
+  Range reach;
+};
+Pooled pooled(Parts parts, bool with_excess) {
+  Pooled result;
+  for (const ValueStatistics* part : parts) {
+    if (part->moments.count == 0) continue;
+    const Range own = seen_of(*part);
+    result.hull = hull_of(result.hull, own);
+    std::vector<Mass> masses = masses_of(part->histogram);
+    const double weight = weight_of(masses);
+    if (masses.empty()) continue;
+    if (with_excess) result.reach = hull_of(result.reach, add_excess(*part, own, weight, masses));
+    for (const Mass& mass : masses) result.masses.push_back({mass.at, mass.weight / weight});
+  }
+  result.reach = hull_of(result.hull, result.reach);
+  sort(result.masses);
+  return result;
+}
+
+Range least_squares_of_parts(Parts parts, const RangeOptions& options) {
+  if (options.levels > kFewLevels) return hull_of_parts<of_least_squares>(parts, options);
+  const Pooled all = pooled(parts, true);
+  if (all.masses.empty()) return all.hull;
+  return search(all.hull, all.reach, SquareError(all.masses, options.levels));
+}
+
+Range entropy_of_parts(Parts parts, const RangeOptions& options) {
+  const Pooled all = pooled(parts, false);
+  if (all.masses.empty()) return all.hull;
+  return search(all.hull, all.hull, [&](Range range) { return divergence(all.masses, range, options.levels); });
+}
+
 }  // namespace
 
-std::string_view name_of(Estimator estimator) { return kRows[static_cast<std::size_t>(estimator)].name; }
+struct EstimatorDef {
+  std::string_view name;
+  Range (*of_one)(const ValueStatistics& statistics, const RangeOptions& options);
+  Range (*of_parts)(Parts parts, const RangeOptions& options);  // one range for several values
+};
 
-std::optional<Estimator> estimator_from_name(std::string_view name) {
-  const auto found = std::ranges::find(kRows, name, &Row::name);
-  if (found == kRows.end()) return std::nullopt;
-  return found->estimator;
+namespace {
+
+constexpr EstimatorDef kEstimators[] = {
+    {"minmax", all_seen, hull_of_parts<all_seen>},     {"percentile", of_percentile, hull_of_parts<of_percentile>},
+    {"mse", of_least_squares, least_squares_of_parts}, {"moving-average", of_average, hull_of_parts<of_average>},
+    {"entropy", of_entropy, entropy_of_parts},
+};
+
+}  // namespace
+
+std::string_view name_of(Estimator estimator) { return estimator->name; }
+
+Estimator find_estimator(std::string_view name) {
+  const auto found = std::ranges::find(kEstimators, name, &EstimatorDef::name);
+  return found == std::end(kEstimators) ? nullptr : &*found;
 }
 
-std::span<const Estimator> estimators() {
-  static constexpr std::array kAll{Estimator::kMinMax, Estimator::kPercentile, Estimator::kMse,
-                                   Estimator::kMovingAverage, Estimator::kEntropy};
-  return kAll;
+std::vector<Estimator> estimators() {
+  std::vector<Estimator> all;
+  for (const EstimatorDef& row : kEstimators) all.push_back(&row);
+  return all;
 }
+
+Estimator minmax_estimator() { return find_estimator("minmax"); }
+Estimator default_estimator() { return find_estimator("mse"); }
 
 Excess excess_of(const ValueStatistics& statistics) {
   if (statistics.samples < 2) return {};
@@ -268,68 +370,12 @@ Excess excess_of(const ValueStatistics& statistics) {
 }
 
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {
-  const Moments& moments = statistics.moments;
-  if (moments.count == 0) return {};
-  const Range seen = on_grid(with_zero(static_cast<double>(moments.min), static_cast<double>(moments.max)));
-  // What the histogram's bins say never reaches beyond what was seen.
-  const auto inside = [&](Range range) {
-    return with_zero(std::max(range.min, seen.min), std::min(range.max, seen.max));
-  };
-  switch (options.estimator) {
-    case Estimator::kMinMax:
-      return seen;
-    case Estimator::kPercentile: {
-      if (statistics.histogram.count() == 0) return seen;
-      const double outside = (1 - options.percentile) / 2;
-      return inside(with_zero(statistics.histogram.quantile(outside), statistics.histogram.quantile(1 - outside)));
-    }
-    case Estimator::kMovingAverage: {
-      if (statistics.samples == 0) return seen;
-      const auto count = static_cast<double>(statistics.samples);
-      return inside(on_grid(with_zero(statistics.sum_of_min / count, statistics.sum_of_max / count)));
-    }
-    case Estimator::kMse:
-    case Estimator::kEntropy: {
-      const bool is_entropy = options.estimator == Estimator::kEntropy;
-      if (!is_entropy && options.levels > kFewLevels) {
-        return with_room(statistics, seen);
-      }
-      std::vector<Mass> masses = masses_of(statistics.histogram);
-      if (masses.empty()) return seen;
-      if (is_entropy) {
-        return search(seen, seen, [&](Range range) { return divergence(masses, range, options.levels); });
-      }
-      const Range reach = add_excess(statistics, seen, weight_of(masses), masses);
-      sort(masses);
-      return search(seen, reach, SquareError(masses, options.levels));
-    }
-  }
-  return seen;
+  if (statistics.moments.count == 0) return {};
+  return options.estimator->of_one(statistics, options);
 }
 
 Range shared_range_of(std::span<const ValueStatistics* const> parts, const RangeOptions& options) {
-  const auto hull_of = [](Range a, Range b) { return Range{std::min(a.min, b.min), std::max(a.max, b.max)}; };
-  const bool is_searched = options.estimator == Estimator::kEntropy ||
-                           (options.estimator == Estimator::kMse && options.levels <= kFewLevels);
-  RangeOptions of_part = options;
-  if (is_searched) of_part.estimator = Estimator::kMinMax;
-  Range hull;
-  Range reach;
-  std::vector<Mass> masses;
-  for (const ValueStatistics* part : parts) {
-    const Range own = range_of(*part, of_part);
-    hull = hull_of(hull, own);
-    std::vector<Mass> own_masses = masses_of(part->histogram);
-    const double weight = weight_of(own_masses);
-    if (own_masses.empty()) continue;
-    if (options.estimator == Estimator::kMse) reach = hull_of(reach, add_excess(*part, own, weight, own_masses));
-    for (const Mass& mass : own_masses) masses.push_back({mass.at, mass.weight / weight});
-  }
-  if (!is_searched || masses.empty()) return hull;
-  reach = hull_of(hull, reach);
-  sort(masses);
-  if (options.estimator == Estimator::kMse) return search(hull, reach, SquareError(masses, options.levels));
-  return search(hull, hull, [&](Range range) { return divergence(masses, range, options.levels); });
+  return options.estimator->of_parts(parts, options);
 }
 
 }  // namespace isthmus

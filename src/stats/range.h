@@ -2,24 +2,25 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "stats/statistics.h"
 
 namespace isthmus {
 
-enum class Estimator : std::uint8_t {
-  kMinMax,         // everything that was seen
-  kPercentile,     // all but the outermost numbers
-  kMse,            // the least mean square of rounding and clipping errors, of a sample that is still to come
-  kMovingAverage,  // the average over samples of each sample's extremes
-  kEntropy,        // the distribution after quantization says most about the one before (Kullback-Leibler)
-};
+// How ranges come from statistics: a row of the table in range.cc.
+struct EstimatorDef;
+using Estimator = const EstimatorDef*;
+
 std::string_view name_of(Estimator estimator);
-std::optional<Estimator> estimator_from_name(std::string_view name);
-std::span<const Estimator> estimators();
+// Null where there is none of this name.
+Estimator find_estimator(std::string_view name);
+std::vector<Estimator> estimators();
+// Everything that was seen.
+Estimator minmax_estimator();
+Estimator default_estimator();
 
 struct Range {
   double min = 0;
@@ -28,7 +29,7 @@ struct Range {
 };
 
 struct RangeOptions {
-  Estimator estimator = Estimator::kMse;
+  Estimator estimator = default_estimator();
   double percentile = 0.9999;  // of the numbers lie inside; half of the others on each side
   int levels = 256;            // of the quantization, for those that simulate it
 };
@@ -42,7 +43,7 @@ struct Excess {
 };
 Excess excess_of(const ValueStatistics& statistics);
 
-// Always contains 0; [0, 0] where only zeros were seen. Only kMse reaches beyond what was seen: a little where samples
+// Always contains 0; [0, 0] where only zeros were seen. Only "mse" reaches beyond what was seen: a little where samples
 // were few and a fresh one would lose more by clipping than all lose by rounding, and by one bit and more where there
 // are so many levels that rounding costs nothing.
 // Ends have few significant bits, fewer than float kernels of two CPUs agree in.

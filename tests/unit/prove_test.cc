@@ -44,24 +44,26 @@ TEST(Prove, CorrectGraphs) {
 
 TEST(Prove, MessagesNameNodeDemandAndBothSides) {
   const std::string_view cat = test::quantized_case("cat").quantized;
-  EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a_q, %b_q)")),
-            "cat %tokens (vit.py:41): joins bytes of one scale: %b_q has i8 scale 0.003 zp -7, %tokens has i8 scale "
-            "0.05 zp 3");
+  EXPECT_EQ(
+      verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a_q, %b_q)")),
+      "cat %tokens (vit.py:41 concat): joins bytes of one scale: %b_q has i8 scale 0.003 zp -7, %tokens has i8 scale "
+      "0.05 zp 3");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r) axis=1 : i8[1,4] @q0", "cat(%a_q, %b_r) axis=1 : f32[1,4]")),
-            "cat %tokens (vit.py:41): what it makes of codes are codes: %tokens is f32[1,4]");
+            "cat %tokens (vit.py:41 concat): what it makes of codes are codes: %tokens is f32[1,4]");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a, %b_r)")),
-            "cat %tokens (vit.py:41): all of its data are codes: %a is f32[1,2]");
+            "cat %tokens (vit.py:41 concat): all of its data are codes: %a is f32[1,2]");
   EXPECT_EQ(verdict(replaced(cat, "scale=0.003 zp=-7", "scale=1e-5 zp=-7")),
             "rescale %b_r: its multiplier has 8 bits before and behind the point: the ratio of scales is 0.0002, "
             "expected 0.00390625 <= ratio <= 128, %b_q has i8 scale 1e-05 zp -7, %b_r has i8 scale 0.05 zp 3");
 
   const std::string_view linear = test::quantized_case("linear around a float node").quantized;
-  EXPECT_EQ(verdict(replaced(linear, "@b2 i32 scale=0.00012254903", "@b2 i32 scale=0.0001")),
-            "linear %fc2 (net.py:7): the scale of its bias is the product of input and weight: channel 0 of %b2 has "
-            "0.0001, expected 0.00012254903 of %weights_q has i8 scale 0.003921569 zp -128, %w2 has i8 scale 0.03125 "
-            "zp 0");
+  EXPECT_EQ(
+      verdict(replaced(linear, "@b2 i32 scale=0.00012254903", "@b2 i32 scale=0.0001")),
+      "linear %fc2 (net.py:7 linear): the scale of its bias is the product of input and weight: channel 0 of %b2 has "
+      "0.0001, expected 0.00012254903 of %weights_q has i8 scale 0.003921569 zp -128, %w2 has i8 scale 0.03125 "
+      "zp 0");
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f)", "softmax(%fc1)")),
-            "softmax %weights (net.py:6): what it makes of codes are codes: %weights is f32[1,2]");
+            "softmax %weights (net.py:6 softmax): what it makes of codes are codes: %weights is f32[1,2]");
   // Rows of floats are quantized as they come; the delegate has no such thing for products of two tensors.
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f) axis=1", "linear(%fc1_f, %w1)")), "proved");
 }
@@ -71,8 +73,9 @@ TEST(Prove, ClampsThatAreGoneLeaveTheirBounds) {
   std::string without = replaced(conv.quantized, "  %act = clamp(%conv) min=0.0 max=6.0 : i8[1,2,4,4] @y", "#");
   without = replaced(without, "dequantize(%act)", "dequantize(%conv)");
   EXPECT_EQ(verdict(without), "proved") << "the device asks for no clamp";
-  EXPECT_EQ(compared(conv, without),
-            "output %out: clamp %act (net.py:2) of the model bounds it to [0, 6]: %conv has i8 scale 0.0625 zp -20");
+  EXPECT_EQ(
+      compared(conv, without),
+      "output %out: clamp %act (net.py:2 relu6) of the model bounds it to [0, 6]: %conv has i8 scale 0.0625 zp -20");
   // From 0 to 6, or inside.
   EXPECT_EQ(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.023529412 zp=-128")), "proved");
   EXPECT_EQ(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.01 zp=-128")), "proved");
@@ -94,15 +97,16 @@ quant
   @x i8 scale=0.5
   @y i8 scale=0.00390625 zp=-128
 )";
-  EXPECT_EQ(compared({"", kModel, "", "", "", BorderType::kInt8}, kQuantized),
-            "softmax %y (net.py:6): the target has no operator for it, and none that it could be made of (softmax of "
-            "8-bit codes): %y has i8 scale 0.00390625 zp -128");
+  EXPECT_EQ(
+      compared({"", kModel, "", "", "", BorderType::kInt8}, kQuantized),
+      "softmax %y (net.py:6 softmax): the target has no operator for it, and none that it could be made of (softmax of "
+      "8-bit codes): %y has i8 scale 0.00390625 zp -128");
   const std::string model = replaced(kModel, "softmax(%x) axis=1", "tanh(%x)");
   const std::string quantized = replaced(kQuantized, "softmax(%x) axis=1", "tanh(%x)");
   EXPECT_EQ(compared({"", model, "", "", "", BorderType::kInt8}, quantized), "proved");
   const std::string in_float = replaced(model, "tanh(%x)", "tanh(%x) !float");
   EXPECT_EQ(compared({"", in_float, "", "", "", BorderType::kInt8}, quantized),
-            "tanh %y (net.py:6): stays in float: %y has i8 scale 0.00390625 zp -128");
+            "tanh %y (net.py:6 softmax): stays in float: %y has i8 scale 0.00390625 zp -128");
 }
 
 TEST(Prove, RatiosAtTheirLimits) {
@@ -173,14 +177,15 @@ quant
   TargetDesc other = xnnpack();
   other.integers.sharing = kSharing;
   EXPECT_EQ(verdict(test::quantized_case("cat").quantized, other),
-            "neg %neg (vit.py:42): has no scale: %b_q has i8 scale 0.003 zp -7, %neg has i8 scale 0.003 zp 7");
+            "neg %neg (vit.py:42 neg): has no scale: %b_q has i8 scale 0.003 zp -7, %neg has i8 scale 0.003 zp 7");
   const std::string_view conv = test::quantized_case("conv and clamp").quantized;
   const std::string apart = replaced(
       replaced(conv, "clamp(%conv) min=0.0 max=6.0 : i8[1,2,4,4] @y", "clamp(%conv) min=0.0 max=6.0 : i8[1,2,4,4] @z"),
       "quant\n", "quant\n  @z i8 scale=0.05\n");
-  EXPECT_EQ(verdict(apart, other),
-            "clamp %act (net.py:2): bounds codes of one scale: %conv has i8 scale 0.0625 zp -20, %act has i8 scale "
-            "0.05 zp 0");
+  EXPECT_EQ(
+      verdict(apart, other),
+      "clamp %act (net.py:2 relu6): bounds codes of one scale: %conv has i8 scale 0.0625 zp -20, %act has i8 scale "
+      "0.05 zp 0");
 }
 
 TEST(Prove, WhatIsNotInCodesIsLeftAlone) {
@@ -203,7 +208,7 @@ TEST(Prove, WhatIsNotInCodesIsLeftAlone) {
 quant
   @x i8 scale=0.5
 )"),
-            "foreign %y: knows nothing of codes: %x has i8 scale 0.5 zp 0");
+            "aten.foo.default %y: knows nothing of codes: %x has i8 scale 0.5 zp 0");
 }
 
 TEST(Prove, PadsHaveCodesOrAreOnlyCompared) {
@@ -228,7 +233,7 @@ TEST(Prove, ConstantsWithoutDataAreTakenAsTheyAre) {
   const std::string_view conv = test::quantized_case("conv and clamp").quantized;
   EXPECT_EQ(verdict(replaced(conv, "= [1,-127,3,127]", "#0123456789abcdef")), "proved");
   EXPECT_EQ(verdict(replaced(conv, "= [1,-127,3,127]", "= [1,-128,3,127]")),
-            "conv2d %conv (net.py:1): codes of its weight lie between -127 and 127: %w has -128");
+            "conv2d %conv (net.py:1 conv2d): codes of its weight lie between -127 and 127: %w has -128");
 }
 
 TEST(Prove, WhereTheChannelsOfWeightsAre) {

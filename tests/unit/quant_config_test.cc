@@ -73,7 +73,7 @@ op = "c*"
 precision = "float"
 )");
   EXPECT_EQ(read.storage, DType::kI16);
-  EXPECT_EQ(read.range.estimator, Estimator::kMovingAverage);
+  EXPECT_EQ(read.range.estimator, find_estimator("moving-average"));
   EXPECT_EQ(read.range.percentile, 0.99);
   EXPECT_FALSE(read.per_channel);
   EXPECT_EQ(read.cut_bits, 2.0);
@@ -90,7 +90,7 @@ precision = "float"
   EXPECT_EQ(first.op, "linear");
   EXPECT_EQ(first.in_float, false);
   EXPECT_EQ(first.storage, DType::kI16);
-  EXPECT_EQ(first.estimator, Estimator::kEntropy);
+  EXPECT_EQ(first.estimator, find_estimator("entropy"));
   EXPECT_EQ(first.per_channel, true);
   EXPECT_EQ(first.range, (Range{-4, 4.5}));
   EXPECT_EQ(first.line, 12U);
@@ -186,7 +186,7 @@ per_channel = true
   const NodeSettings& stem = settings[0];
   EXPECT_EQ(stem.storage, DType::kI16);
   EXPECT_TRUE(stem.is_storage_given);
-  EXPECT_EQ(stem.range.estimator, Estimator::kMinMax);
+  EXPECT_EQ(stem.range.estimator, find_estimator("minmax"));
   EXPECT_FALSE(stem.in_float);
   EXPECT_FALSE(stem.per_channel);
   EXPECT_FALSE(stem.fixed_range.has_value());
@@ -194,14 +194,14 @@ per_channel = true
   const NodeSettings& act = settings[1];
   EXPECT_EQ(act.storage, DType::kI8);
   EXPECT_FALSE(act.is_storage_given);
-  EXPECT_EQ(act.range.estimator, Estimator::kMse);
+  EXPECT_EQ(act.range.estimator, find_estimator("mse"));
   EXPECT_TRUE(act.per_channel);
 
   const NodeSettings& first = settings[2];
   EXPECT_FALSE(first.in_float);
   EXPECT_EQ(first.storage, DType::kI8);
   EXPECT_EQ(first.fixed_range, (Range{-1, 1}));
-  EXPECT_EQ(first.range.estimator, Estimator::kMinMax);
+  EXPECT_EQ(first.range.estimator, find_estimator("minmax"));
 
   EXPECT_TRUE(settings[3].in_float) << "the model keeps it in float";
 }

@@ -204,11 +204,11 @@ Range estimate(const ValueStatistics& statistics, Estimator estimator) {
 TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
   const std::vector<float> numbers = skewed();
   const ValueStatistics statistics = statistics_of(numbers, 1000);
-  const Range minmax = estimate(statistics, Estimator::kMinMax);
-  const Range percentile = estimate(statistics, Estimator::kPercentile);
-  const Range mse = estimate(statistics, Estimator::kMse);
-  const Range average = estimate(statistics, Estimator::kMovingAverage);
-  const Range entropy = estimate(statistics, Estimator::kEntropy);
+  const Range minmax = estimate(statistics, find_estimator("minmax"));
+  const Range percentile = estimate(statistics, find_estimator("percentile"));
+  const Range mse = estimate(statistics, find_estimator("mse"));
+  const Range average = estimate(statistics, find_estimator("moving-average"));
+  const Range entropy = estimate(statistics, find_estimator("entropy"));
   EXPECT_EQ(minmax.max, 40);
   EXPECT_NEAR(minmax.min, static_cast<double>(statistics.moments.min), kGrid * std::abs(minmax.min));
   // All but one in ten thousand: half of the others on each side.
@@ -284,10 +284,10 @@ TEST(Estimators, RangesHoldZeroAndLittleThatWasNotSeen) {
       const Range range = estimate(statistics, estimator);
       EXPECT_LE(range.min, 0) << shape.name << " " << name_of(estimator);
       EXPECT_GE(range.max, 0) << shape.name << " " << name_of(estimator);
-      const Excess excess = estimator == Estimator::kMse ? excess_of(statistics) : Excess{};
+      const Excess excess = estimator == find_estimator("mse") ? excess_of(statistics) : Excess{};
       EXPECT_GE(range.min, std::min(0.0, static_cast<double>(statistics.moments.min) - excess.below) * (1 + kGrid));
       EXPECT_LE(range.max, std::max(0.0, static_cast<double>(statistics.moments.max) + excess.above) * (1 + kGrid));
-      EXPECT_EQ(estimator_from_name(name_of(estimator)), estimator);
+      EXPECT_EQ(find_estimator(name_of(estimator)), estimator);
     }
   }
   EXPECT_EQ(range_of(ValueStatistics()), Range());
@@ -313,7 +313,8 @@ TEST(Estimators, WhatTwoCpusMeasureGivesOneRange) {
       exact[i] = numbers[i] * scale;
       noisy[i] = exact[i] * noise(random);
     }
-    for (const Estimator estimator : {Estimator::kMinMax, Estimator::kMse, Estimator::kMovingAverage}) {
+    for (const Estimator estimator :
+         {find_estimator("minmax"), find_estimator("mse"), find_estimator("moving-average")}) {
       EXPECT_EQ(estimate(statistics_of(exact, 500), estimator), estimate(statistics_of(noisy, 500), estimator))
           << shape.name << " " << name_of(estimator);
     }
@@ -322,7 +323,7 @@ TEST(Estimators, WhatTwoCpusMeasureGivesOneRange) {
 
 TEST(Estimators, MinMaxClipsNothing) {
   const ValueStatistics statistics = statistics_of(drawn(shapes()[0], 5000), 500);
-  const Range range = estimate(statistics, Estimator::kMinMax);
+  const Range range = estimate(statistics, find_estimator("minmax"));
   const double slack = 1 - kGrid / 32;
   EXPECT_LE(range.min, static_cast<double>(statistics.moments.min) * slack);
   EXPECT_GE(range.max, static_cast<double>(statistics.moments.max) * slack);

@@ -20,7 +20,7 @@ using NamedDataLookup = std::function<std::optional<Blob>(const std::string& key
 
 struct BuildOptions {
   pthreadpool* threads = nullptr;                              // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = std::uint64_t{1} << 36;           // of all values of one run
+  std::uint64_t most_bytes = kMaxRunBytes;                     // of all values of one run
   std::function<std::string(const xnn::Node&)> describe = {};  // where a node comes from, for messages; may be empty
   bool with_profile = false;                                   // the library notes when each operator ends
 };

@@ -187,7 +187,7 @@ Expected<void> TappedRuntime::Live::shape(std::span<const Tensor> inputs) {
     const xnn::Value& value = made.graph.values[i];
     if (value.role == xnn::Role::kInput && !made.inputs[value.external_id]) shapes[i] = sizes[next++];
   }
-  TRY(infer_shapes(made.graph, shapes, std::uint64_t{1} << 36));
+  TRY(infer_shapes(made.graph, shapes, kMaxRunBytes));
   for (Step& step : steps) {
     std::vector<Dims> externals;
     for (const std::uint32_t value : step.externals) externals.push_back(shapes[value]);

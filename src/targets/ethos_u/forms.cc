@@ -50,9 +50,8 @@ std::optional<Reason> value_refusal(const NodeForm& form, ValueId id, Role role)
 
 std::optional<Reason> node_refusal(const NodeForm& form, const FormRow& row) {
   if (auto reason = value_refusal(form, form.node.outputs[0], Role::kData)) return reason;
-  const std::vector<Role>& roles = def(form.node.op).roles;
   for (std::size_t i = 0; i < form.node.inputs.size(); ++i) {
-    if (auto reason = value_refusal(form, form.node.inputs[i], roles[std::min(i, roles.size() - 1)])) return reason;
+    if (auto reason = value_refusal(form, form.node.inputs[i], role_of(form.node.op, i))) return reason;
   }
   return row.refusal == nullptr ? std::nullopt : row.refusal(form);
 }

@@ -169,7 +169,7 @@ Expected<LoweredGraph> lower_graph(const Graph& graph, const Segment& segment, D
 Expected<LoweredSegment> lower_segment(const Graph& graph, const Segment& segment, Device device) {
   LoweredGraph made = TRY(lower_graph(graph, segment, device));
   LoweredSegment lowered;
-  lowered.delegate = {"TOSABackend", Blob::owning(TRY(tosa::write_graph(made.graph))), {}};
+  lowered.delegate = {std::string(tosa::kBackendId), Blob::owning(TRY(tosa::write_graph(made.graph))), {}};
   for (const ValueId id : segment.inputs) lowered.inputs.push_back({id, {}, {}});
   lowered.outputs = segment.outputs;
   lowered.device_nodes = static_cast<std::size_t>(

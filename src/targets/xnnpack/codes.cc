@@ -18,11 +18,6 @@ constexpr std::int32_t kMostCode = 127;
 // The scale of a bias is a product that was rounded by somebody else.
 constexpr float kBiasTolerance = 0x1p-20F;
 
-Role role_of(const Node& node, std::size_t input) {
-  const std::vector<Role>& roles = def(node.op).roles;
-  return roles[std::min(input, roles.size() - 1)];
-}
-
 std::string quant_text(const Quant& quant) {
   if (quant.axis >= 0) return fmt::format("{} scales along axis {}", quant.scales.size(), quant.axis);
   return fmt::format("scale {} and zero point {}", quant.scale(), quant.zero_point);
@@ -81,7 +76,7 @@ class NodeCodes {
   std::optional<Reason> weights_alone() const {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       const TensorType& of = type(node_.inputs[i]);
-      const bool fits = role_of(node_, i) == Role::kWeight
+      const bool fits = role_of(node_.op, i) == Role::kWeight
                             ? of.quant && of.dtype == DType::kI8 && of.quant->axis == form_.weight_axis
                             : !of.quant;
       if (!fits) return Reason{ReasonCode::kDType, named(node_.inputs[i])};
@@ -107,7 +102,7 @@ class NodeCodes {
     const Quant* weight = nullptr;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       const ValueId id = node_.inputs[i];
-      const Role role = role_of(node_, i);
+      const Role role = role_of(node_.op, i);
       if (role != Role::kWeight && role != Role::kBias) continue;
       const std::optional<Quant>& quant = type(id).quant;
       const DType expected = role == Role::kWeight ? DType::kI8 : DType::kI32;
@@ -151,7 +146,7 @@ class NodeCodes {
     const float to = result().quant->scale();
     std::vector<float> scales;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
-      if (!is_data_input(node_.op, i) && (of != RatioOf::kProduct || role_of(node_, i) != Role::kWeight)) continue;
+      if (!is_data_input(node_.op, i) && (of != RatioOf::kProduct || role_of(node_.op, i) != Role::kWeight)) continue;
       const std::vector<float>& own = type(node_.inputs[i]).quant->scales;
       if (of == RatioOf::kProduct && !scales.empty()) {
         const float before = scales[0];

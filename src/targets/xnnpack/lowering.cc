@@ -45,10 +45,6 @@ void set_quant(xnn::Value& value, const Quant& quant, DType dtype, const Order& 
   value.quant = std::move(params);
 }
 
-std::string place_of(const Graph& graph, const Node& node) {
-  return fmt::format("{} %{}{}", name_of(node.op), graph[node.outputs[0]].name, origin_suffix(node.origin));
-}
-
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, const Segment& segment, const Layout& layout)
@@ -220,7 +216,7 @@ Expected<void> Lowering::lower_node(std::size_t position) {
     const Constant* constant = graph_.constant(input);
     if (constant != nullptr && !constant->data) {
       return within(Expected<void>(bad_input(fmt::format("constant %{} has no data", graph_[input].name))),
-                    place_of(graph_, node));
+                    node_text(graph_, node));
     }
   }
   find_form(node.op)->lower(*this, node);
@@ -296,10 +292,10 @@ Expected<LoweredSegment> lower(const Graph& graph, const Segment& segment) {
     return found == made.named_data.end() ? std::nullopt : std::optional(found->bytes);
   };
   BuildOptions options;
-  options.describe = [&](const xnn::Node& node) { return place_of(graph, graph[segment.nodes[node.debug_handle]]); };
+  options.describe = [&](const xnn::Node& node) { return node_text(graph, graph[segment.nodes[node.debug_handle]]); };
   TRY(build(made.graph, named_data, options));
   LoweredSegment lowered;
-  lowered.delegate = {"XnnpackBackend", Blob::owning(TRY(xnn::write_blob(made.graph))), {}};
+  lowered.delegate = {std::string(xnn::kBackendId), Blob::owning(TRY(xnn::write_blob(made.graph))), {}};
   lowered.inputs = std::move(made.inputs);
   lowered.outputs = std::move(made.outputs);
   lowered.named_data = std::move(made.named_data);
