@@ -7,10 +7,11 @@
 #include <set>
 
 #include "ir/literals.h"
-#include "lower/host_calls.h"
-#include "lower/host_ops.h"
-#include "lower/program_values.h"
 #include "lower/write_back.h"
+#include "targets/host/call_writer.h"
+#include "targets/host/kernel.h"
+#include "targets/host/node_writer.h"
+#include "targets/host/program_values.h"
 
 namespace isthmus {
 namespace {
@@ -32,7 +33,7 @@ std::string container_text(std::size_t leaves) {
 class ProgramBuilder {
  public:
   ProgramBuilder(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
-                 ConstantData data = ConstantData::kNeeded)
+                 host::ConstantData data = host::ConstantData::kNeeded)
       : graph_(graph),
         partitioning_(partitioning),
         target_(target),
@@ -107,16 +108,16 @@ class ProgramBuilder {
 
   Expected<void> add_host_call(NodeId id) {
     const Node& node = graph_[id];
-    const HostOp* host = find_host_op(node.op);
+    const host::WrittenOp* row = host::find_written_op(node.op);
     Expected<void> written;
-    if (has_codes(graph_, node) && !(host != nullptr && host->knows_codes)) {
+    if (has_codes(graph_, node) && !(row != nullptr && row->knows_codes)) {
       // A kernel would take the codes for numbers.
       written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its codes mean");
-    } else if (host == nullptr) {
+    } else if (row == nullptr) {
       written = fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it");
     } else {
-      if (keeps_order(*host, node)) values_.set_order(node.outputs[0], values_.order(node.inputs[0]));
-      written = write_host_calls(*host, graph_, node, values_, calls_);
+      if (keeps_order(*row, node)) values_.set_order(node.outputs[0], values_.order(node.inputs[0]));
+      written = write_calls(*row, graph_, node, values_, calls_);
     }
     if (!written) {
       const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
@@ -182,8 +183,8 @@ class ProgramBuilder {
   const Partitioning& partitioning_;
   const TargetDesc& target_;
   LoweredProgram lowered_;
-  ProgramValues values_;
-  HostCalls calls_;
+  host::ProgramValues values_;
+  host::CallWriter calls_;
   std::set<std::string> named_;
   std::set<pte::ValueIndex> places_;  // what the run leaves something else in
 };
@@ -196,11 +197,11 @@ Expected<LoweredProgram> lower(const Graph& graph, const Partitioning& partition
 }
 
 Expected<void> demand_host_kernels(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target) {
-  return ProgramBuilder(graph, partitioning, target, ConstantData::kOptional).host_calls();
+  return ProgramBuilder(graph, partitioning, target, host::ConstantData::kOptional).host_calls();
 }
 
 Expected<void> demand_known_ops(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target) {
-  return ProgramBuilder(graph, partitioning, target, ConstantData::kOptional).foreign_calls();
+  return ProgramBuilder(graph, partitioning, target, host::ConstantData::kOptional).foreign_calls();
 }
 
 }  // namespace isthmus

@@ -13,7 +13,7 @@
 
 #include "formats/tosa.h"
 #include "formats/xnn_blob.h"
-#include "run/host_kernels.h"
+#include "run/calls.h"
 #include "targets/layout.h"
 
 namespace isthmus {
@@ -112,11 +112,10 @@ void count_instructions(ProgramSummary& summary, const pte::Plan& plan) {
       if (const auto* call = std::get_if<pte::DelegateCall>(&instruction)) {
         ++summary.delegates[call->delegate_index].calls;
       } else if (const auto* kernel_call = std::get_if<pte::KernelCall>(&instruction)) {
-        const std::string name = run::full_name(plan.operators[kernel_call->operator_index]);
+        const std::string name = run::kernel_of(plan, *kernel_call);
         ProgramSummary::HostOp& row = host.try_emplace(name, ProgramSummary::HostOp{name}).first->second;
         ++row.calls;
-        const run::HostKernel* kernel = run::find_host_kernel(name);
-        if (kernel != nullptr && run::is_border_call(plan, *kernel, kernel_call->args)) ++row.border_calls;
+        if (run::is_border_call(plan, *kernel_call)) ++row.border_calls;
       }
     }
   }

@@ -14,11 +14,14 @@
 #include "base/expected.h"
 #include "formats/pte.h"
 #include "run/method.h"
-#include "run/slot.h"
+#include "targets/host/slot.h"
 
 struct pthreadpool;
 
 namespace isthmus::run {
+
+using host::LiveTensor;
+using host::Slot;
 
 class Delegate {
  public:

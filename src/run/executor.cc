@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "run/state.h"
+#include "targets/host/running_call.h"
 
 namespace isthmus::run {
 namespace {
@@ -50,16 +51,16 @@ class Executor {
   using Jump = std::optional<std::uint32_t>;
 
   Expected<Jump> step(const pte::KernelCall& call) {
-    const HostKernel& kernel = *state_.kernels[call.operator_index];
-    if (call.args.size() != kernel.arity) {
-      return bad_input(fmt::format("{} takes {} arguments, not {}", kernel.name, kernel.arity, call.args.size()));
+    const host::Kernel& kernel = *state_.kernels[call.operator_index];
+    if (call.args.size() != kernel.arity()) {
+      return bad_input(fmt::format("{} takes {} arguments, not {}", kernel.name, kernel.arity(), call.args.size()));
     }
     ++state_.statistics.host_calls;
     if (is_border_call(*state_.plan, kernel, call.args)) ++state_.statistics.border_calls;
     const double before = state_.statistics.host_seconds;
     {
       const Stopwatch stopwatch(state_.statistics.host_seconds);
-      HostCall host_call(state_.slots, call.args, state_.options.most_bytes);
+      host::RunningCall host_call(state_.slots, call.args, state_.options.most_bytes);
       TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
     }
     if (state_.options.with_profile) {

@@ -54,8 +54,8 @@ class Loader {
   Expected<void> find_kernels() {
     std::string missing;
     for (const pte::Operator& op : plan().operators) {
-      const std::string name = full_name(op);
-      state_->kernels.push_back(find_host_kernel(name));
+      const std::string name = host::full_name(op);
+      state_->kernels.push_back(host::find_kernel(name));
       if (state_->kernels.back() == nullptr) missing += (missing.empty() ? "" : ", ") + shown(name);
     }
     if (missing.empty()) return {};

@@ -8,9 +8,9 @@
 
 #include "formats/pte.h"
 #include "run/delegate.h"
-#include "run/host_kernels.h"
 #include "run/method.h"
-#include "run/slot.h"
+#include "targets/host/kernel.h"
+#include "targets/host/slot.h"
 
 namespace isthmus::run {
 
@@ -36,7 +36,7 @@ struct Method::State {
   std::vector<pte::ValueIndex> tensor_inputs;
   std::vector<TensorInfo> inputs;
   std::vector<std::unique_ptr<Delegate>> delegates;
-  std::vector<const HostKernel*> kernels;  // by operator
+  std::vector<const host::Kernel*> kernels;  // by operator
   Statistics statistics;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<OperatorTime>> profile;  // by chain and instruction
 };

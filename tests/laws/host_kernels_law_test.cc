@@ -6,8 +6,8 @@
 #include <random>
 
 #include "emit/memory_plan.h"
-#include "formats/pte_signatures.h"
 #include "run/method.h"
+#include "targets/host/kernel.h"
 
 namespace isthmus::host_kernels_law_test {
 namespace {
@@ -17,7 +17,7 @@ class RandomCall {
  public:
   explicit RandomCall(unsigned seed) : random_(seed) {}
 
-  pte::Program make(const pte::Signature& signature) {
+  pte::Program make(const host::Kernel& kernel) {
     pte::Program program;
     program.constants.emplace_back();
     program.initial_values.emplace_back();
@@ -26,19 +26,16 @@ class RandomCall {
     dtype_ = any_dtype();
     sizes_ = any_sizes();
     pte::KernelCall call;
-    for (const char kind : signature.arguments) call.args.push_back(argument(one_in(25) ? any_kind() : kind));
+    for (const char kind : kernel.arguments) call.args.push_back(argument(one_in(25) ? any_kind() : kind));
     std::vector<pte::ValueIndex> outs;
-    for (std::size_t i = 0; i < signature.outs; ++i) outs.push_back(tensor(true));
+    for (std::size_t i = 0; i < kernel.outs; ++i) outs.push_back(tensor(true));
     call.args.insert(call.args.end(), outs.begin(), outs.end());
     if (outs.empty()) {
       call.args.push_back(one_in(4) ? tensor(true) : add(std::int64_t{0}));
     } else {
       call.args.push_back(outs.size() == 1 ? outs[0] : add(pte::TensorList{outs}));
     }
-    const std::string_view name = signature.name;
-    const std::size_t dot = std::min(name.rfind('.'), name.size());
-    plan_->operators.push_back(
-        {std::string(name.substr(0, dot)), std::string(name.substr(std::min(dot + 1, name.size())))});
+    plan_->operators.push_back(host::operator_of(kernel.name));
     plan_->chains.emplace_back().instructions.emplace_back(std::move(call));
     plan_memory(*plan_);
     return program;
@@ -138,11 +135,11 @@ TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
   constexpr unsigned kRounds = 400;
   run::LoadOptions options;
   options.most_bytes = 1 << 20;
-  for (const pte::Signature& signature : pte::signatures()) {
+  for (const host::Kernel& kernel : host::kernels()) {
     std::size_t computed = 0;
     for (unsigned seed = 0; seed < kRounds; ++seed) {
-      SCOPED_TRACE(std::string(signature.name) + ", seed " + std::to_string(seed));
-      const pte::Program program = RandomCall(seed).make(signature);
+      SCOPED_TRACE(std::string(kernel.name) + ", seed " + std::to_string(seed));
+      const pte::Program program = RandomCall(seed).make(kernel);
       const auto bytes = pte::write_program(program);
       ASSERT_TRUE(bytes) << bytes.error().text();
       auto method = run::Method::load(Blob(*bytes, nullptr), "forward", options);
@@ -150,10 +147,10 @@ TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
       const auto found = method->run({});
       computed += found ? 1 : 0;
       if (!found) {
-        EXPECT_NE(found.error().text().find(signature.name), std::string::npos) << found.error().text();
+        EXPECT_NE(found.error().text().find(kernel.name), std::string::npos) << found.error().text();
       }
     }
-    EXPECT_LT(computed, kRounds) << signature.name << " took everything";
+    EXPECT_LT(computed, kRounds) << kernel.name << " took everything";
   }
 }
 

@@ -1,6 +1,4 @@
 // Each kernel of the host: what it computes through a program file, and that no argument can make it stumble.
-#include "run/host_kernels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "support/host_case.h"
 #include "support/models.h"
 #include "support/programs.h"
+#include "targets/host/kernel.h"
 
 namespace isthmus::host_kernels_test {
 namespace {

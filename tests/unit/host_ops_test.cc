@@ -1,20 +1,22 @@
 // Nodes that stay on the host: the calls that are written for them compute what the ops compute, for every size.
-#include "lower/host_ops.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <random>
+#include <regex>
 #include <set>
 
 #include "exec/half.h"
 #include "exec/interpreter.h"
-#include "formats/pte_signatures.h"
 #include "ir/text.h"
 #include "ops/emitter.h"
-#include "run/host_kernels.h"
 #include "support/compile.h"
+#include "support/models.h"
+#include "targets/host/kernel.h"
 #include "targets/registry.h"
 
 namespace isthmus::host_ops_test {
@@ -521,10 +523,10 @@ void expect_signatures(const Blob& file) {
   for (const pte::Instruction& instruction : plan.chains[0].instructions) {
     const auto* call = std::get_if<pte::KernelCall>(&instruction);
     if (call == nullptr) continue;
-    const std::string name = run::full_name(plan.operators[call->operator_index]);
-    const pte::Signature* signature = pte::find_signature(name);
-    ASSERT_NE(signature, nullptr) << name;
-    EXPECT_TRUE(fits(*signature, plan, call->args)) << name;
+    const std::string name = host::full_name(plan.operators[call->operator_index]);
+    const host::Kernel* kernel = host::find_kernel(name);
+    ASSERT_NE(kernel, nullptr) << name;
+    EXPECT_TRUE(fits(*kernel, plan, call->args)) << name;
   }
 }
 
@@ -577,23 +579,43 @@ TEST(HostOpTable, EveryRowHasACase) {
     row.make(build);
     for (const Node& node : build.graph().nodes()) seen.insert(node.op);
   }
-  for (const HostOp& row : host_ops()) EXPECT_TRUE(seen.contains(row.op)) << name_of(row.op);
+  for (const host::WrittenOp& row : host::written_ops()) EXPECT_TRUE(seen.contains(row.op)) << name_of(row.op);
 }
 
-TEST(HostOpTable, EachOpHasOneRowAndItsKernelASignature) {
+TEST(HostOpTable, EachOpIsWrittenInOneWay) {
   std::set<Op> ops;
-  for (const HostOp& row : host_ops()) {
+  for (const host::WrittenOp& row : host::written_ops()) {
     EXPECT_TRUE(ops.insert(row.op).second) << name_of(row.op);
-    EXPECT_TRUE(row.kernel.empty() || pte::find_signature(row.kernel) != nullptr) << row.kernel;
+    EXPECT_TRUE(row.kernel.empty() || host::find_kernel(row.kernel) != nullptr) << row.kernel;
   }
 }
 
-TEST(HostOpTable, TheRuntimeHasEveryKernelOfTheTable) {
-  for (const pte::Signature& signature : pte::signatures()) {
-    const run::HostKernel* kernel = run::find_host_kernel(signature.name);
-    ASSERT_NE(kernel, nullptr) << signature.name;
-    EXPECT_EQ(kernel->arity, signature.arity()) << signature.name;
+TEST(HostOpTable, EachKernelHasOneRowAndRuns) {
+  std::set<std::string_view> seen;
+  for (const host::Kernel& kernel : host::kernels()) {
+    EXPECT_TRUE(seen.insert(kernel.name).second) << kernel.name;
+    EXPECT_NE(kernel.run, nullptr) << kernel.name;
+    EXPECT_EQ(host::full_name(host::operator_of(kernel.name)), kernel.name);
   }
+}
+
+// The spellings of kernels in the sources: of every one, one.
+TEST(HostOpTable, AKernelsNameStandsOnce) {
+  std::map<std::string, std::size_t> spellings;
+  const std::regex form(R"rx("((aten|executorch_prim|dim_order_ops|quantized_decomposed)::[^"]+)")rx");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_dir() / "src")) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".cc" && extension != ".h") continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      for (std::sregex_iterator found(line.begin(), line.end(), form), end; found != end; ++found) {
+        ++spellings[(*found)[1]];
+      }
+    }
+  }
+  for (const auto& [name, count] : spellings) EXPECT_EQ(count, 1u) << name;
+  for (const host::Kernel& kernel : host::kernels()) EXPECT_TRUE(spellings.contains(std::string(kernel.name)));
+  EXPECT_EQ(spellings.size(), host::kernels().size());
 }
 
 // Arguments, outs and the result as they were seen in files of ExecuTorch.
@@ -605,8 +627,8 @@ TEST(HostOpTable, AritiesAreThoseOfRealFiles) {
                                     {"aten::native_layer_norm.out", 9},
                                     {"quantized_decomposed::quantize_per_tensor.out", 8},
                                     {"quantized_decomposed::dequantize_per_tensor.out", 9}}) {
-    ASSERT_NE(pte::find_signature(name), nullptr) << name;
-    EXPECT_EQ(pte::find_signature(name)->arity(), arity) << name;
+    ASSERT_NE(host::find_kernel(name), nullptr) << name;
+    EXPECT_EQ(host::find_kernel(name)->arity(), arity) << name;
   }
 }
 

@@ -8,11 +8,11 @@
 #include <limits>
 
 #include "engines/xnnpack/builder.h"
-#include "run/host_call.h"
 #include "support/calls.h"
 #include "support/delegates.h"
 #include "support/models.h"
 #include "support/programs.h"
+#include "targets/host/running_call.h"
 
 namespace isthmus::xnnpack_delegate_test {
 namespace {
@@ -38,8 +38,8 @@ Tensor some_numbers(const std::vector<std::size_t>& dims, std::uint32_t seed, bo
 
 // By the reference kernels.
 Tensor reference(Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
-  std::vector<run::Slot> slots;
-  const auto result = run::HostCall(slots, {}, 1 << 30).compute(op, attrs, inputs);
+  std::vector<host::Slot> slots;
+  const auto result = host::RunningCall(slots, {}, 1 << 30).compute(op, attrs, inputs);
   if (!result) throw std::runtime_error(result.error().text());
   return *result;
 }

@@ -1,28 +1,26 @@
-// The ops that ExecuTorch's host kernels compute: by which names, and with which arguments.
+// Nodes of the host as calls of kernels.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/expected.h"
-#include "lower/host_calls.h"
-#include "lower/program_values.h"
+#include "targets/host/call_writer.h"
+#include "targets/host/kernel.h"
+#include "targets/host/program_values.h"
 
-namespace isthmus {
-
-struct HostOp;
+namespace isthmus::host {
 
 // A node of the host while its calls are written.
-class HostNode {
+class NodeWriter {
  public:
   using Index = pte::ValueIndex;
 
   // Where the row widens, f16 and bf16 are f32 to the writer of the calls: inputs are converted, and so is the result
   // by close(). Inputs are row-major unless the row keeps the order of axes.
-  HostNode(const Graph& graph, const Node& node, const HostOp& row, ProgramValues& values, HostCalls& calls);
+  NodeWriter(const Graph& graph, const Node& node, const WrittenOp& row, ProgramValues& values, CallWriter& calls);
 
   template <class A>
   const A& as() const {
@@ -86,56 +84,18 @@ class HostNode {
   std::string_view kernel_;
   bool takes_any_order_;
   ProgramValues& values_;
-  HostCalls& calls_;
+  CallWriter& calls_;
   std::vector<TensorType> types_;
   TensorType result_type_;
   std::vector<std::optional<Index>> converted_inputs_;
   std::optional<Index> wide_result_;
 };
 
-// Writes the calls that compute a node. Fails where the kernel cannot do what the node asks.
-using WriteCalls = Expected<void> (*)(HostNode& node);
-
-// The element types that a kernel takes.
-enum class HostTypes : std::uint8_t {
-  kBytes,    // all: it only moves them
-  kNumbers,  // but unsigned ones of more than 8 bits, and floats of less than 16
-  kNoBool,   // of those, all but bool
-};
-
-struct HostOp {
-  Op op;
-  std::string_view kernel;  // the one that makes the result; empty where that depends on the node
-  WriteCalls write;
-  HostTypes types = HostTypes::kNumbers;
-  bool knows_codes = false;  // others would take codes for numbers
-  bool keeps_order = false;  // element by element in memory, whatever the order of axes: one input, one result
-  bool widens = false;       // its kernels round sums or factors of f16 and bf16 to these: it computes with f32 instead
-};
-
 // Whether this node's result lies as its input does.
-bool keeps_order(const HostOp& row, const Node& node);
+bool keeps_order(const WrittenOp& row, const Node& node);
 
-// Every op of the table for which ExecuTorch has kernels.
-std::span<const HostOp> host_ops();
-// Null where there are none.
-const HostOp* find_host_op(Op op);
+// Writes the calls of a row for a node of its op. Fails where the kernels cannot do what the node asks.
+Expected<void> write_calls(const WrittenOp& row, const Graph& graph, const Node& node, ProgramValues& values,
+                           CallWriter& calls);
 
-// Writes the calls of a row for a node of its op.
-Expected<void> write_host_calls(const HostOp& row, const Graph& graph, const Node& node, ProgramValues& values,
-                                HostCalls& calls);
-
-// The files of this table, by family of ops.
-std::span<const HostOp> host_elementwise_ops();
-std::span<const HostOp> host_division_ops();
-std::span<const HostOp> host_movement_ops();
-std::span<const HostOp> host_index_ops();
-std::span<const HostOp> host_reduce_ops();
-std::span<const HostOp> host_layer_ops();
-std::span<const HostOp> host_product_ops();
-std::span<const HostOp> host_type_ops();
-
-// The calls of the row's kernel with the inputs and nothing else.
-Expected<void> write_inputs(HostNode& node);
-
-}  // namespace isthmus
+}  // namespace isthmus::host

@@ -13,14 +13,14 @@
 #include "exec/tensor.h"
 #include "ir/attrs.h"
 #include "ir/op.h"
-#include "run/slot.h"
+#include "targets/host/slot.h"
 
-namespace isthmus::run {
+namespace isthmus::host {
 
 // Every access fails where the argument is of another kind.
-class HostCall {
+class RunningCall {
  public:
-  HostCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, std::uint64_t most_bytes)
+  RunningCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, std::uint64_t most_bytes)
       : slots_(slots), args_(args), most_bytes_(most_bytes) {}
 
   bool is_none(std::size_t i) const { return std::holds_alternative<pte::None>(slot(i)); }
@@ -36,6 +36,9 @@ class HostCall {
   Expected<bool> truth(std::size_t i) const;
   Expected<std::string> text(std::size_t i) const;
   Expected<std::vector<std::int64_t>> integers(std::size_t i) const;
+  // One number for each of two axes; a single one stands for both. And the same number for both sides of each.
+  Expected<Ints> pair(std::size_t i) const;
+  Expected<Ints> both_sides(std::size_t i) const;
   // Negative axes count from the end; fails outside of the rank.
   Expected<std::int64_t> axis(std::size_t i, std::int64_t rank) const;
   // A list of such axes, as it is.
@@ -83,4 +86,4 @@ class HostCall {
   std::uint64_t most_bytes_;  // of one result
 };
 
-}  // namespace isthmus::run
+}  // namespace isthmus::host

@@ -12,7 +12,7 @@
 #include "exec/tensor.h"
 #include "formats/pte.h"
 
-namespace isthmus::run {
+namespace isthmus::host {
 
 // A tensor with memory that the method owns. Copying it copies no elements.
 struct LiveTensor {
@@ -50,4 +50,4 @@ Expected<void> write(LiveTensor& tensor, const Tensor& elements);
 using Slot = std::variant<pte::None, std::int64_t, bool, double, std::string, LiveTensor, pte::IntList, pte::DoubleList,
                           pte::BoolList, pte::TensorList, pte::OptionalTensorList>;
 
-}  // namespace isthmus::run
+}  // namespace isthmus::host

@@ -1,5 +1,5 @@
-// The table of host ops, and what its rows share.
-#include "lower/host_ops.h"
+// What the rows of the table write with.
+#include "targets/host/node_writer.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,10 @@
 #include <numeric>
 
 #include "exec/half.h"
-#include "formats/pte_signatures.h"
+#include "formats/pte_element_types.h"
+#include "targets/host/names.h"
 
-namespace isthmus {
+namespace isthmus::host {
 namespace {
 
 bool has_host_arithmetic(DType dtype) {
@@ -19,8 +20,8 @@ bool has_host_arithmetic(DType dtype) {
   return !is_wide_unsigned && !is_narrow_float && !is_complex(dtype);
 }
 
-Expected<void> demand_types(HostTypes types, const HostOp& row, const Graph& graph, const Node& node) {
-  if (types == HostTypes::kBytes) return {};
+Expected<void> demand_types(ElementTypes types, const WrittenOp& row, const Graph& graph, const Node& node) {
+  if (types == ElementTypes::kBytes) return {};
   const auto refuse = [&](DType dtype) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("ExecuTorch's kernels for {} take no elements of {}", name_of(row.op), name_of(dtype)));
@@ -31,7 +32,7 @@ Expected<void> demand_types(HostTypes types, const HostOp& row, const Graph& gra
     }
   }
   const bool has_bool = !node.inputs.empty() && graph.type(node.inputs[0]).dtype == DType::kBool;
-  if (types == HostTypes::kNoBool && has_bool) return refuse(DType::kBool);
+  if (types == ElementTypes::kNoBool && has_bool) return refuse(DType::kBool);
   return {};
 }
 
@@ -52,7 +53,8 @@ auto with_numbers(const Graph& graph, ValueId id, Use use) -> decltype(use(std::
 
 }  // namespace
 
-HostNode::HostNode(const Graph& graph, const Node& node, const HostOp& row, ProgramValues& values, HostCalls& calls)
+NodeWriter::NodeWriter(const Graph& graph, const Node& node, const WrittenOp& row, ProgramValues& values,
+                       CallWriter& calls)
     : graph_(graph),
       node_(node),
       kernel_(row.kernel),
@@ -65,23 +67,23 @@ HostNode::HostNode(const Graph& graph, const Node& node, const HostOp& row, Prog
   result_type_ = row.widens ? widened(type) : type;
 }
 
-std::optional<double> HostNode::known_number(std::size_t input) const {
+std::optional<double> NodeWriter::known_number(std::size_t input) const {
   return with_numbers(graph_, node_.inputs[input], [](auto numbers) {
     return numbers.size() == 1 ? std::optional(static_cast<double>(numbers[0])) : std::nullopt;
   });
 }
-std::optional<std::int64_t> HostNode::known_integer(std::size_t input) const {
+std::optional<std::int64_t> NodeWriter::known_integer(std::size_t input) const {
   const std::optional<double> number = known_number(input);
   constexpr double kMaxExact = 1LL << 53;  // every integer below is a double
   if (!number || !(std::abs(*number) < kMaxExact)) return std::nullopt;
   return static_cast<std::int64_t>(*number);
 }
-bool HostNode::is_never(std::size_t input, double number) const {
+bool NodeWriter::is_never(std::size_t input, double number) const {
   return with_numbers(graph_, node_.inputs[input], [&](auto numbers) {
     return std::ranges::none_of(numbers, [&](auto each) { return static_cast<double>(each) == number; });
   });
 }
-bool HostNode::is_within(std::size_t input, double least, double most) const {
+bool NodeWriter::is_within(std::size_t input, double least, double most) const {
   return with_numbers(graph_, node_.inputs[input], [&](auto numbers) {
     return std::ranges::all_of(numbers, [&](auto each) {
       const auto number = static_cast<double>(each);
@@ -90,62 +92,62 @@ bool HostNode::is_within(std::size_t input, double least, double most) const {
   });
 }
 
-Expected<pte::ValueIndex> HostNode::input(std::size_t i) {
+Expected<pte::ValueIndex> NodeWriter::input(std::size_t i) {
   if (i >= node_.inputs.size()) return values_.none();
   const Index value = TRY(values_.tensor(node_.inputs[i]));
   const bool has_order = takes_any_order_ || std::ranges::is_sorted(values_.order(node_.inputs[i]));
   if (has_order && types_[i].dtype == graph_.type(node_.inputs[i]).dtype) return value;
   std::optional<Index>& converted = converted_inputs_[i];
   if (!converted) {
-    converted = TRY(step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), type(i)));
+    converted = TRY(step(names::kConvert, cast_arguments(value, type(i).rank()), type(i)));
   }
   return *converted;
 }
 
-Expected<pte::ValueIndex> HostNode::result() {
+Expected<pte::ValueIndex> NodeWriter::result() {
   if (result_type_.dtype == graph_.type(node_.outputs[0]).dtype) return values_.tensor(node_.outputs[0]);
   if (!wide_result_) wide_result_ = TRY(scratch(result_type_));
   return *wide_result_;
 }
 
-Expected<void> HostNode::close() {
+Expected<void> NodeWriter::close() {
   if (!wide_result_) return {};
-  calls_.call("dim_order_ops::_to_dim_order_copy.out", cast_arguments(*wide_result_, result_type_.rank()),
+  calls_.call(names::kConvert, cast_arguments(*wide_result_, result_type_.rank()),
               {TRY(values_.tensor(node_.outputs[0]))});
   return {};
 }
 
-std::vector<pte::ValueIndex> HostNode::cast_arguments(Index value, std::size_t rank) {
+std::vector<pte::ValueIndex> NodeWriter::cast_arguments(Index value, std::size_t rank) {
   Ints order(rank);
   std::iota(order.begin(), order.end(), 0);
   return {value, truth(false), integers(order)};
 }
 
-Expected<pte::ValueIndex> HostNode::input_as(std::size_t i, DType dtype) {
+Expected<pte::ValueIndex> NodeWriter::input_as(std::size_t i, DType dtype) {
   const Index value = TRY(input(i));
   if (i >= node_.inputs.size() || type(i).dtype == dtype) return value;
-  return step("dim_order_ops::_to_dim_order_copy.out", cast_arguments(value, type(i).rank()), {dtype, type(i).shape});
+  return step(names::kConvert, cast_arguments(value, type(i).rank()), {dtype, type(i).shape});
 }
 
-pte::ValueIndex HostNode::number(double number, DType dtype) {
+pte::ValueIndex NodeWriter::number(double number, DType dtype) {
   if (dtype == DType::kBool) return truth(number != 0);
   return is_integer(dtype) ? integer(static_cast<std::int64_t>(number)) : real(number);
 }
 
-Expected<pte::ValueIndex> HostNode::element_type(DType dtype) {
+Expected<pte::ValueIndex> NodeWriter::element_type(DType dtype) {
   const auto number = pte::number_of(dtype);
   if (!number)
     return fail(ErrorKind::kUnsupported, fmt::format("program files have no elements of {}", name_of(dtype)));
   return integer(*number);
 }
 
-Expected<pte::ValueIndex> HostNode::sizes(const Shape& shape) {
+Expected<pte::ValueIndex> NodeWriter::sizes(const Shape& shape) {
   std::vector<Index> items;
   for (const Dim dim : shape) items.push_back(TRY(size(dim)));
   return values_.integers_of(std::move(items));
 }
 
-Expected<pte::ValueIndex> HostNode::view_sizes(const Shape& shape) {
+Expected<pte::ValueIndex> NodeWriter::view_sizes(const Shape& shape) {
   const auto is_symbolic = [](Dim dim) { return !dim.is_fixed(); };
   const bool is_inferred =
       std::ranges::count_if(shape, is_symbolic) == 1 && std::ranges::find(shape, Dim(0)) == shape.end();
@@ -155,55 +157,38 @@ Expected<pte::ValueIndex> HostNode::view_sizes(const Shape& shape) {
   return integers(numbers);
 }
 
-Expected<pte::ValueIndex> HostNode::step(std::string_view kernel, std::vector<Index> args, const TensorType& type) {
+Expected<pte::ValueIndex> NodeWriter::step(std::string_view kernel, std::vector<Index> args, const TensorType& type) {
   const Index out = TRY(scratch(type));
   calls_.call(kernel, std::move(args), {out});
   return out;
 }
 
-Expected<void> HostNode::finish(std::string_view kernel, std::vector<Index> args) {
+Expected<void> NodeWriter::finish(std::string_view kernel, std::vector<Index> args) {
   calls_.call(kernel, std::move(args), {TRY(result())});
   return {};
 }
 
-Expected<pte::ValueIndex> HostNode::reshaped(Index value, const TensorType& from, const Shape& to) {
+Expected<pte::ValueIndex> NodeWriter::reshaped(Index value, const TensorType& from, const Shape& to) {
   if (from.shape == to) return value;
-  return step("aten::view_copy.out", {value, TRY(view_sizes(to))}, {from.dtype, to});
+  return step(names::kView, {value, TRY(view_sizes(to))}, {from.dtype, to});
 }
 
-Expected<void> write_inputs(HostNode& node) {
+Expected<void> write_inputs(NodeWriter& node) {
   std::vector<pte::ValueIndex> args;
   for (std::size_t i = 0; i < node.input_count(); ++i) args.push_back(TRY(node.input(i)));
   return node.finish(std::move(args));
 }
 
-std::span<const HostOp> host_ops() {
-  static const std::vector<HostOp> kOps = [] {
-    std::vector<HostOp> all;
-    for (const auto family : {host_elementwise_ops(), host_division_ops(), host_movement_ops(), host_index_ops(),
-                              host_reduce_ops(), host_product_ops(), host_layer_ops(), host_type_ops()}) {
-      all.insert(all.end(), family.begin(), family.end());
-    }
-    return all;
-  }();
-  return kOps;
-}
-
-bool keeps_order(const HostOp& row, const Node& node) {
+bool keeps_order(const WrittenOp& row, const Node& node) {
   return row.keeps_order && node.inputs.size() == 1 && node.outputs.size() == 1;
 }
 
-const HostOp* find_host_op(Op op) {
-  const auto found = std::ranges::find(host_ops(), op, &HostOp::op);
-  return found == host_ops().end() ? nullptr : &*found;
-}
-
-Expected<void> write_host_calls(const HostOp& row, const Graph& graph, const Node& node, ProgramValues& values,
-                                HostCalls& calls) {
+Expected<void> write_calls(const WrittenOp& row, const Graph& graph, const Node& node, ProgramValues& values,
+                           CallWriter& calls) {
   TRY(demand_types(row.types, row, graph, node));
-  HostNode host(graph, node, row, values, calls);
+  NodeWriter host(graph, node, row, values, calls);
   TRY(row.write(host));
   return host.close();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::host

@@ -1,5 +1,5 @@
 // Makes values, each tensor of the graph once.
-#include "lower/program_values.h"
+#include "targets/host/program_values.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "ops/known.h"
 
-namespace isthmus {
+namespace isthmus::host {
 
 pte::ValueIndex ProgramValues::add(pte::Value value) {
   auto& values = program_.plans[0].values;
@@ -83,4 +83,4 @@ pte::ValueIndex ProgramValues::integers(const std::vector<std::int64_t>& numbers
   return add(std::move(list));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::host

@@ -8,13 +8,13 @@
 
 #include "base/expected.h"
 #include "formats/pte.h"
-#include "lower/program_values.h"
+#include "targets/host/program_values.h"
 
-namespace isthmus {
+namespace isthmus::host {
 
-class HostCalls {
+class CallWriter {
  public:
-  HostCalls(ProgramValues& values, pte::Plan& plan) : values_(values), plan_(plan) {}
+  CallWriter(ProgramValues& values, pte::Plan& plan) : values_(values), plan_(plan) {}
 
   // Appends a call. Arguments that are not the kernel's are our bug.
   void call(std::string_view kernel, std::vector<pte::ValueIndex> args, const std::vector<pte::ValueIndex>& outs);
@@ -45,4 +45,4 @@ class HostCalls {
   std::map<std::string, pte::ValueIndex, std::less<>> symbols_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::host

@@ -12,7 +12,7 @@
 #include "ir/graph.h"
 #include "targets/layout.h"
 
-namespace isthmus {
+namespace isthmus::host {
 
 // Whether a constant without data is an error, or one whose data is not asked for yet.
 enum class ConstantData : std::uint8_t { kNeeded, kOptional };
@@ -62,4 +62,4 @@ class ProgramValues {
   std::map<ValueId, Order> orders_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::host

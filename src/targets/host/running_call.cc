@@ -1,5 +1,5 @@
 // Arguments of host kernels, and the way to the reference kernels.
-#include "run/host_call.h"
+#include "targets/host/running_call.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 
 #include "exec/kernel.h"
 #include "executorch_kernels/kernels.h"
-#include "formats/pte_signatures.h"
+#include "formats/pte_element_types.h"
 #include "ops/table.h"
 
-namespace isthmus::run {
+namespace isthmus::host {
 namespace {
 
 tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
@@ -19,13 +19,13 @@ tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
 
 }  // namespace
 
-Expected<Tensor> HostCall::tensor(std::size_t i) const {
+Expected<Tensor> RunningCall::tensor(std::size_t i) const {
   const auto* tensor = std::get_if<LiveTensor>(&slot(i));
   if (tensor == nullptr) return wrong_kind(i, "tensor");
   return read(*tensor);
 }
 
-Expected<std::vector<Tensor>> HostCall::tensors(std::size_t i) const {
+Expected<std::vector<Tensor>> RunningCall::tensors(std::size_t i) const {
   const auto* list = std::get_if<pte::TensorList>(&slot(i));
   if (list == nullptr) return wrong_kind(i, "list of tensors");
   std::vector<Tensor> result;
@@ -37,7 +37,7 @@ Expected<std::vector<Tensor>> HostCall::tensors(std::size_t i) const {
   return result;
 }
 
-Expected<std::vector<std::optional<Tensor>>> HostCall::optional_tensors(std::size_t i) const {
+Expected<std::vector<std::optional<Tensor>>> RunningCall::optional_tensors(std::size_t i) const {
   const auto* list = std::get_if<pte::OptionalTensorList>(&slot(i));
   if (list == nullptr) return wrong_kind(i, "list of tensors or none");
   std::vector<std::optional<Tensor>> result;
@@ -50,30 +50,30 @@ Expected<std::vector<std::optional<Tensor>>> HostCall::optional_tensors(std::siz
   return result;
 }
 
-Expected<std::int64_t> HostCall::integer(std::size_t i) const {
+Expected<std::int64_t> RunningCall::integer(std::size_t i) const {
   if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return *number;
   if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1 : 0;
   return wrong_kind(i, "integer");
 }
 
-Expected<double> HostCall::number(std::size_t i) const {
+Expected<double> RunningCall::number(std::size_t i) const {
   if (const auto* number = std::get_if<double>(&slot(i))) return *number;
   if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return static_cast<double>(*number);
   if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1.0 : 0.0;
   return wrong_kind(i, "number");
 }
 
-Expected<bool> HostCall::truth(std::size_t i) const {
+Expected<bool> RunningCall::truth(std::size_t i) const {
   if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth;
   return wrong_kind(i, "bool");
 }
 
-Expected<std::string> HostCall::text(std::size_t i) const {
+Expected<std::string> RunningCall::text(std::size_t i) const {
   if (const auto* text = std::get_if<std::string>(&slot(i))) return *text;
   return wrong_kind(i, "text");
 }
 
-Expected<std::vector<std::int64_t>> HostCall::integers(std::size_t i) const {
+Expected<std::vector<std::int64_t>> RunningCall::integers(std::size_t i) const {
   const auto* list = std::get_if<pte::IntList>(&slot(i));
   if (list == nullptr) return wrong_kind(i, "list of integers");
   std::vector<std::int64_t> result;
@@ -85,13 +85,24 @@ Expected<std::vector<std::int64_t>> HostCall::integers(std::size_t i) const {
   return result;
 }
 
-Expected<std::int64_t> HostCall::axis(std::size_t i, std::int64_t rank) const {
+Expected<Ints> RunningCall::pair(std::size_t i) const {
+  Ints list = TRY(integers(i));
+  if (list.size() == 1) list.push_back(list[0]);
+  if (list.size() != 2) return bad_input(fmt::format("argument {} has {} numbers, expected 2", i, list.size()));
+  return list;
+}
+Expected<Ints> RunningCall::both_sides(std::size_t i) const {
+  const Ints padding = TRY(pair(i));
+  return Ints{padding[0], padding[0], padding[1], padding[1]};
+}
+
+Expected<std::int64_t> RunningCall::axis(std::size_t i, std::int64_t rank) const {
   const std::int64_t axis = TRY(integer(i));
   if (axis < -rank || axis >= rank) return bad_input(fmt::format("axis {} of {}", axis, rank));
   return axis < 0 ? axis + rank : axis;
 }
 
-Expected<std::vector<std::int64_t>> HostCall::axes(std::size_t i, std::int64_t rank) const {
+Expected<std::vector<std::int64_t>> RunningCall::axes(std::size_t i, std::int64_t rank) const {
   std::vector<std::int64_t> result = TRY(integers(i));
   for (std::int64_t& axis : result) {
     if (axis < -rank || axis >= rank) return bad_input(fmt::format("axis {} of {}", axis, rank));
@@ -100,24 +111,24 @@ Expected<std::vector<std::int64_t>> HostCall::axes(std::size_t i, std::int64_t r
   return result;
 }
 
-Expected<std::vector<double>> HostCall::numbers(std::size_t i) const {
+Expected<std::vector<double>> RunningCall::numbers(std::size_t i) const {
   if (const auto* list = std::get_if<pte::DoubleList>(&slot(i))) return list->items;
   return wrong_kind(i, "list of numbers");
 }
 
-Expected<DType> HostCall::dtype(std::size_t i) const {
+Expected<DType> RunningCall::dtype(std::size_t i) const {
   const auto dtype = pte::dtype_of_number(TRY(integer(i)));
   if (!dtype) return bad_input(fmt::format("argument {} is no element type that is known here", i));
   return *dtype;
 }
 
-Expected<void> HostCall::set_tensor(std::size_t i, const Tensor& result) {
+Expected<void> RunningCall::set_tensor(std::size_t i, const Tensor& result) {
   auto* tensor = std::get_if<LiveTensor>(&slots_[args_[i]]);
   if (tensor == nullptr) return wrong_kind(i, "tensor");
   return write(*tensor, result);
 }
 
-Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, double, bool> number) {
+Expected<void> RunningCall::set_number(std::size_t i, std::variant<std::int64_t, double, bool> number) {
   Slot& slot = slots_[args_[i]];
   // What other values rely on, such as a list's members, must keep its kind.
   const bool fits = std::visit([&](auto value) { return std::holds_alternative<decltype(value)>(slot); }, number);
@@ -126,8 +137,8 @@ Expected<void> HostCall::set_number(std::size_t i, std::variant<std::int64_t, do
   return {};
 }
 
-std::byte* HostCall::memory(std::size_t i, DType dtype, const std::vector<std::int64_t>& sizes,
-                            std::span<const Tensor> inputs) const {
+std::byte* RunningCall::memory(std::size_t i, DType dtype, const std::vector<std::int64_t>& sizes,
+                               std::span<const Tensor> inputs) const {
   auto* tensor = std::get_if<LiveTensor>(&slots_[args_[i]]);
   const bool fits = tensor != nullptr && tensor->data != nullptr && !tensor->is_constant && tensor->dtype == dtype &&
                     tensor->is_row_major() && resize(*tensor, sizes);
@@ -140,12 +151,12 @@ std::byte* HostCall::memory(std::size_t i, DType dtype, const std::vector<std::i
   return is_free ? tensor->data : nullptr;
 }
 
-Expected<void> HostCall::store(std::size_t i, Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
+Expected<void> RunningCall::store(std::size_t i, Op op, const Attrs& attrs, const std::vector<Tensor>& inputs) {
   return set_tensor(i, TRY(compute_in(i, op, attrs, inputs)));
 }
 
-Expected<Tensor> HostCall::compute_in(std::optional<std::size_t> place, Op op, const Attrs& attrs,
-                                      const std::vector<Tensor>& inputs) const {
+Expected<Tensor> RunningCall::compute_in(std::optional<std::size_t> place, Op op, const Attrs& attrs,
+                                         const std::vector<Tensor>& inputs) const {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) {
     types.push_back({input.dtype(), Shape(input.sizes().begin(), input.sizes().end())});
@@ -166,4 +177,4 @@ Expected<Tensor> HostCall::compute_in(std::optional<std::size_t> place, Op op, c
   return run_kernel(own == nullptr ? kernel_def(op) : *own, {inputs, attrs, type.dtype, sizes, to});
 }
 
-}  // namespace isthmus::run
+}  // namespace isthmus::host

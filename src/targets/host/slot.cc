@@ -1,5 +1,5 @@
 // Tensors of a running program: resizing, and elements in and out.
-#include "run/slot.h"
+#include "targets/host/slot.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace isthmus::run {
+namespace isthmus::host {
 namespace {
 
 std::vector<std::int64_t> strides_of(const LiveTensor& tensor) {
@@ -22,27 +22,27 @@ std::vector<std::int64_t> strides_of(const LiveTensor& tensor) {
 }
 
 // An axis of memory: how many elements, and how far apart they are in row-major order.
-struct Line {
+struct MemoryAxis {
   std::size_t count = 1;
   std::size_t stride = 0;
 };
 // From the outermost in memory to the innermost.
-std::vector<Line> lines_of(const LiveTensor& tensor) {
+std::vector<MemoryAxis> memory_axes(const LiveTensor& tensor) {
   std::vector<std::size_t> strides(tensor.sizes.size(), 1);
   for (std::size_t i = strides.size(); i-- > 1;)
     strides[i - 1] = strides[i] * static_cast<std::size_t>(tensor.sizes[i]);
-  std::vector<Line> lines;
+  std::vector<MemoryAxis> axes;
   for (const std::uint8_t axis : tensor.dim_order) {
-    lines.push_back({static_cast<std::size_t>(tensor.sizes[axis]), strides[axis]});
+    axes.push_back({static_cast<std::size_t>(tensor.sizes[axis]), strides[axis]});
   }
-  return lines;
+  return axes;
 }
 
 // Row-major elements into memory, line by line; there is at least one.
 template <class Item>
-void gather(const std::byte* from, std::byte* to, const std::vector<Line>& lines) {
-  const Line inner = lines.back();
-  std::vector<std::size_t> index(lines.size() - 1, 0);
+void gather(const std::byte* from, std::byte* to, const std::vector<MemoryAxis>& axes) {
+  const MemoryAxis inner = axes.back();
+  std::vector<std::size_t> index(axes.size() - 1, 0);
   std::size_t start = 0;
   while (true) {
     for (std::size_t i = 0; i < inner.count; ++i, to += sizeof(Item)) {
@@ -50,9 +50,9 @@ void gather(const std::byte* from, std::byte* to, const std::vector<Line>& lines
     }
     std::size_t axis = index.size();
     for (; axis > 0; --axis) {
-      start += lines[axis - 1].stride;
-      if (++index[axis - 1] < lines[axis - 1].count) break;
-      start -= lines[axis - 1].stride * lines[axis - 1].count;
+      start += axes[axis - 1].stride;
+      if (++index[axis - 1] < axes[axis - 1].count) break;
+      start -= axes[axis - 1].stride * axes[axis - 1].count;
       index[axis - 1] = 0;
     }
     if (axis == 0) return;
@@ -144,19 +144,19 @@ Expected<void> write(LiveTensor& tensor, const Tensor& elements) {
   }
   // What is read may lie where it is written.
   const std::vector<std::byte> source(elements.bytes().begin(), elements.bytes().end());
-  const std::vector<Line> lines = lines_of(tensor);
+  const std::vector<MemoryAxis> axes = memory_axes(tensor);
   switch (item) {
     case 1:
-      gather<std::uint8_t>(source.data(), tensor.data, lines);
+      gather<std::uint8_t>(source.data(), tensor.data, axes);
       break;
     case 2:
-      gather<std::uint16_t>(source.data(), tensor.data, lines);
+      gather<std::uint16_t>(source.data(), tensor.data, axes);
       break;
     case 4:
-      gather<std::uint32_t>(source.data(), tensor.data, lines);
+      gather<std::uint32_t>(source.data(), tensor.data, axes);
       break;
     case 8:
-      gather<std::uint64_t>(source.data(), tensor.data, lines);
+      gather<std::uint64_t>(source.data(), tensor.data, axes);
       break;
     default:
       return fail(ErrorKind::kUnsupported, fmt::format("{} elements in another order", name_of(tensor.dtype)));
@@ -164,4 +164,4 @@ Expected<void> write(LiveTensor& tensor, const Tensor& elements) {
   return {};
 }
 
-}  // namespace isthmus::run
+}  // namespace isthmus::host

@@ -1,5 +1,5 @@
 // Writes calls of host kernels, and those that compute sizes.
-#include "lower/host_calls.h"
+#include "targets/host/call_writer.h"
 
 #include <fmt/format.h>
 
@@ -7,16 +7,11 @@
 #include <optional>
 
 #include "base/check.h"
-#include "formats/pte_signatures.h"
+#include "targets/host/kernel.h"
+#include "targets/host/names.h"
 
-namespace isthmus {
+namespace isthmus::host {
 namespace {
-
-pte::Operator operator_of(std::string_view kernel) {
-  const std::size_t dot = std::min(kernel.rfind('.'), kernel.size());
-  const std::string overload(kernel.substr(std::min(dot + 1, kernel.size())));
-  return {std::string(kernel.substr(0, dot)), overload};
-}
 
 // offset + factor * symbol
 struct Line {
@@ -40,49 +35,46 @@ std::optional<Line> line_in(const Exprs& exprs, Dim dim, std::string_view symbol
 
 }  // namespace
 
-pte::Instruction HostCalls::made(std::string_view kernel, std::vector<pte::ValueIndex> args) {
-  const pte::Signature* signature = pte::find_signature(kernel);
-  CHECK(signature != nullptr && fits(*signature, plan_, args),
-        fmt::format("a call of {} with other arguments", kernel));
+pte::Instruction CallWriter::made(std::string_view kernel, std::vector<pte::ValueIndex> args) {
+  const Kernel* row = find_kernel(kernel);
+  CHECK(row != nullptr && fits(*row, plan_, args), fmt::format("a call of {} with other arguments", kernel));
   const pte::Operator wanted = operator_of(kernel);
   auto found = std::ranges::find(plan_.operators, wanted);
   if (found == plan_.operators.end()) found = plan_.operators.insert(found, wanted);
   return pte::KernelCall{static_cast<std::uint32_t>(found - plan_.operators.begin()), std::move(args)};
 }
 
-void HostCalls::call(std::string_view kernel, std::vector<pte::ValueIndex> args,
-                     const std::vector<pte::ValueIndex>& outs) {
+void CallWriter::call(std::string_view kernel, std::vector<pte::ValueIndex> args,
+                      const std::vector<pte::ValueIndex>& outs) {
   args.insert(args.end(), outs.begin(), outs.end());
   args.push_back(outs.size() == 1 ? outs[0] : values_.tensors(outs));
   plan_.chains[0].instructions.push_back(made(kernel, std::move(args)));
 }
 
-void HostCalls::copy(pte::ValueIndex from, pte::ValueIndex to) {
-  call("aten::clone.out", {from, values_.none()}, {to});
+void CallWriter::copy(pte::ValueIndex from, pte::ValueIndex to) { call(names::kClone, {from, values_.none()}, {to}); }
+
+void CallWriter::write_back(pte::ValueIndex place, pte::ValueIndex written) {
+  plan_.chains[0].instructions.push_back(made(names::kCopyInPlace, {place, written, values_.truth(false), place}));
 }
 
-void HostCalls::write_back(pte::ValueIndex place, pte::ValueIndex written) {
-  plan_.chains[0].instructions.push_back(made("aten::copy_", {place, written, values_.truth(false), place}));
-}
-
-Expected<pte::ValueIndex> HostCalls::size(Dim dim) {
+Expected<pte::ValueIndex> CallWriter::size(Dim dim) {
   if (dim.is_fixed()) return values_.integer(dim.value());
   if (const auto found = sizes_.find(dim); found != sizes_.end()) return found->second;
   const pte::ValueIndex made = TRY(computed(dim));
   return sizes_[dim] = made;
 }
 
-pte::ValueIndex HostCalls::primitive(std::string_view kernel, pte::ValueIndex a, pte::ValueIndex b) {
+pte::ValueIndex CallWriter::primitive(std::string_view kernel, pte::ValueIndex a, pte::ValueIndex b) {
   const pte::ValueIndex result = values_.integer(0);
   size_calls_.push_back(made(kernel, {a, b, result}));
   return result;
 }
 
-Expected<pte::ValueIndex> HostCalls::size_of_input(ValueId input, std::size_t axis) {
-  return primitive("aten::sym_size.int", TRY(values_.tensor(input)), values_.integer(static_cast<std::int64_t>(axis)));
+Expected<pte::ValueIndex> CallWriter::size_of_input(ValueId input, std::size_t axis) {
+  return primitive(names::kSizeOfAxis, TRY(values_.tensor(input)), values_.integer(static_cast<std::int64_t>(axis)));
 }
 
-Expected<pte::ValueIndex> HostCalls::computed(Dim dim) {
+Expected<pte::ValueIndex> CallWriter::computed(Dim dim) {
   const Graph& graph = values_.graph();
   for (const ValueId input : graph.inputs()) {
     const Shape& shape = graph.type(input).shape;
@@ -95,26 +87,23 @@ Expected<pte::ValueIndex> HostCalls::computed(Dim dim) {
     if (summand.coefficient != 1 || summand.factors.empty()) product = values_.integer(summand.coefficient);
     for (const Exprs::Factor& next : summand.factors) {
       const pte::ValueIndex value = TRY(factor(next));
-      product = product ? primitive("executorch_prim::mul.Scalar", *product, value) : value;
+      product = product ? primitive(names::kMultiplySizes, *product, value) : value;
     }
-    sum = sum ? primitive("executorch_prim::add.Scalar", *sum, *product) : *product;
+    sum = sum ? primitive(names::kAddSizes, *sum, *product) : *product;
   }
   return *sum;
 }
 
-Expected<pte::ValueIndex> HostCalls::factor(const Exprs::Factor& factor) {
+Expected<pte::ValueIndex> CallWriter::factor(const Exprs::Factor& factor) {
   switch (factor.kind) {
     case Exprs::AtomKind::kSymbol:
       return symbol(factor.name);
     case Exprs::AtomKind::kFloorDiv:
-      return primitive("executorch_prim::floordiv.Scalar", TRY(size(factor.arguments[0])),
-                       TRY(size(factor.arguments[1])));
+      return primitive(names::kFloorDivideSizes, TRY(size(factor.arguments[0])), TRY(size(factor.arguments[1])));
     case Exprs::AtomKind::kMax:
-      return primitive("executorch_prim::sym_max.Scalar", TRY(size(factor.arguments[0])),
-                       TRY(size(factor.arguments[1])));
+      return primitive(names::kMaxOfSizes, TRY(size(factor.arguments[0])), TRY(size(factor.arguments[1])));
     case Exprs::AtomKind::kMin:
-      return primitive("executorch_prim::sym_min.Scalar", TRY(size(factor.arguments[0])),
-                       TRY(size(factor.arguments[1])));
+      return primitive(names::kMinOfSizes, TRY(size(factor.arguments[0])), TRY(size(factor.arguments[1])));
     case Exprs::AtomKind::kOpaque:
       break;
   }
@@ -122,7 +111,7 @@ Expected<pte::ValueIndex> HostCalls::factor(const Exprs::Factor& factor) {
               fmt::format("the size {} cannot be computed when the program runs", factor.name));
 }
 
-Expected<pte::ValueIndex> HostCalls::symbol(std::string_view name) {
+Expected<pte::ValueIndex> CallWriter::symbol(std::string_view name) {
   if (const auto found = symbols_.find(name); found != symbols_.end()) return found->second;
   const Graph& graph = values_.graph();
   for (const ValueId input : graph.inputs()) {
@@ -131,13 +120,12 @@ Expected<pte::ValueIndex> HostCalls::symbol(std::string_view name) {
       const auto line = line_in(graph.exprs(), shape[axis], name);
       if (!line) continue;
       pte::ValueIndex value = TRY(size_of_input(input, axis));
-      if (line->offset != 0) value = primitive("executorch_prim::sub.Scalar", value, values_.integer(line->offset));
-      if (line->factor != 1)
-        value = primitive("executorch_prim::floordiv.Scalar", value, values_.integer(line->factor));
+      if (line->offset != 0) value = primitive(names::kSubtractSizes, value, values_.integer(line->offset));
+      if (line->factor != 1) value = primitive(names::kFloorDivideSizes, value, values_.integer(line->factor));
       return symbols_[std::string(name)] = value;
     }
   }
   return fail(ErrorKind::kUnsupported, fmt::format("the inputs' sizes do not say what {} is", name));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::host
