@@ -20,7 +20,6 @@
 #include "quantize/prove.h"
 #include "run/method.h"
 #include "targets/registry.h"
-#include "targets/xnnpack/desc.h"
 
 namespace isthmus {
 namespace {
@@ -133,7 +132,7 @@ Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const
     statistics.is_reproducible = true;
     return statistics;
   }
-  const Partitioning on_xnnpack = with_all_measured(prepared.graph, partition(prepared.graph, xnnpack::desc()));
+  const Partitioning on_xnnpack = with_all_measured(prepared.graph, partition(prepared.graph, local_float_target()));
   return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
 }
 
@@ -245,12 +244,12 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
 
 namespace {
 
-// What vela makes of each delegate of the program takes its place there.
-Expected<std::vector<ethos_u::VelaResult>> compile_delegates(pte::Program& program, const ethos_u::VelaOptions& vela) {
-  std::vector<ethos_u::VelaResult> results;
+// What the step makes of each delegate of the program takes its place there.
+Expected<std::vector<FinishedDelegate>> finish_delegates(pte::Program& program, const Finisher& finisher) {
+  std::vector<FinishedDelegate> results;
   for (pte::Delegate& delegate : program.plans[0].delegates) {
-    results.push_back(TRY(within(ethos_u::run_vela(delegate.blob, vela), fmt::format("delegate {}", results.size()))));
-    delegate = {std::string(ethos_u::kVelaBackend), results.back().stream, {}};
+    results.push_back(TRY(within(finisher.run(delegate), fmt::format("delegate {}", results.size()))));
+    delegate = results.back().delegate;
   }
   return results;
 }
@@ -259,7 +258,7 @@ Expected<std::vector<ethos_u::VelaResult>> compile_delegates(pte::Program& progr
 
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const ethos_u::VelaOptions* vela, const std::vector<Order>& input_orders) {
+                           const Finisher* finisher, const std::vector<Order>& input_orders) {
   Compiled result;
   Clock clock(result.times);
   LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, target, input_orders)));
@@ -269,9 +268,10 @@ Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning,
   result.bytes = std::move(emitted.bytes);
   result.delegates = std::move(lowered.delegates);
   result.memory = emitted.memory;
-  if (vela != nullptr) {
-    result.vela = TRY(clock.stage("vela", compile_delegates(program, *vela)));
-    result.bytes_before_vela = std::move(result.bytes);
+  if (finisher != nullptr) {
+    result.finished_by = finisher->name;
+    result.finished = TRY(clock.stage(result.finished_by, finish_delegates(program, *finisher)));
+    result.unfinished_bytes = std::move(result.bytes);
     result.bytes = TRY(clock.stage("emit", emit(std::move(program)))).bytes;
   }
   return result;

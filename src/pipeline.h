@@ -20,7 +20,7 @@
 #include "quantize/apply.h"
 #include "quantize/config.h"
 #include "quantize/plan.h"
-#include "targets/ethos_u/vela.h"
+#include "targets/finish.h"
 #include "targets/partitioning.h"
 #include "targets/target.h"
 
@@ -89,22 +89,23 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
 
 struct Compiled {
   std::vector<std::byte> bytes;  // of the program file
-  // Of the same program as it was before vela, which this machine can run; empty where `bytes` are those.
-  std::vector<std::byte> bytes_before_vela;
-  std::vector<ethos_u::VelaResult> vela;  // of each delegate, where it was used
+  // Of the same program before its delegates were finished, which this machine can run; empty where `bytes` are those.
+  std::vector<std::byte> unfinished_bytes;
+  std::string finished_by;                 // the name of the step; empty where there was none
+  std::vector<FinishedDelegate> finished;  // what it made of each delegate
   std::vector<DelegateSummary> delegates;
   MemoryPlan memory;
   std::vector<StageTime> times;
 
-  const std::vector<std::byte>& runnable() const { return bytes_before_vela.empty() ? bytes : bytes_before_vela; }
+  const std::vector<std::byte>& runnable() const { return unfinished_bytes.empty() ? bytes : unfinished_bytes; }
 };
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
-// zeros where there are none): what any of them refuses is an error, and there are no bytes. With `vela` it compiles
-// the delegates then; null: they hold TOSA graphs where the target wants them. For `input_orders` see lower.h.
+// zeros where there are none): what any of them refuses is an error, and there are no bytes. Then the finisher
+// gets the delegates, where there is one. For `input_orders` see lower.h.
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const ethos_u::VelaOptions* vela = nullptr, const std::vector<Order>& input_orders = {});
+                           const Finisher* finisher = nullptr, const std::vector<Order>& input_orders = {});
 // The same of a model that stays in float.
 inline Expected<Compiled> compile(const Prepared& prepared, const TargetDesc& target,
                                   const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {

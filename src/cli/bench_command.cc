@@ -48,10 +48,10 @@ Expected<BenchSummary> bench_tosa(const BenchOptions& options, const run::Measur
   const double load_seconds = watch.seconds();
   std::vector<Tensor> inputs = TRY(read_arrays(options.inputs));
   if (inputs.empty()) {
-    for (const tosa::Port& port : loaded.interpreter.inputs()) inputs.emplace_back(port.dtype, port.sizes);
+    for (const run::TensorInfo& input : loaded.graph.inputs()) inputs.emplace_back(input.dtype, input.sizes);
   }
   const auto call = [&]() -> Expected<void> {
-    TRY(loaded.interpreter.run(inputs));
+    TRY(loaded.graph.run(inputs));
     return {};
   };
   const auto measured = TRY(within(run::measure(call, measure_options), options.file));

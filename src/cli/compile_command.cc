@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "base/process.h"
 #include "cli/commands.h"
 #include "cli/float_reference.h"
 #include "cli/input_layout.h"
@@ -18,6 +17,7 @@
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/compile.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -28,7 +28,7 @@ struct CompileOptions {
   std::vector<std::string> input_layouts;
   std::string stage;
   std::string tosa_folder, mlir_folder;
-  std::string vela, vela_config, system_config, memory_mode;
+  FinishSettings finish;  // of the steps of all targets
   std::optional<std::size_t> most_delegates;
   bool wants_errors = false;
   bool wants_json = false;
@@ -97,25 +97,17 @@ Expected<void> compare(const Journey& journey, const Compiled& compiled, std::si
   return {};
 }
 
-// How to call vela, where it is wanted or at hand; nothing where the delegates stay as they are.
-Expected<std::optional<ethos_u::VelaOptions>> vela_options(const CompileOptions& options) {
-  using Options = std::optional<ethos_u::VelaOptions>;
-  Options result = ethos_u::usual_vela_options(options.journey.model.target);
-  const bool is_wanted = !options.vela.empty();
-  if (!result) {
-    if (is_wanted) return bad_input(fmt::format("--vela: it compiles nothing for {}", options.journey.model.target));
-    return result;
+// The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
+Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
+  for (const FinishingStep* step : all_finishing_steps()) {
+    for (const FinishOption& option : step->options) {
+      const bool is_demanded = option.demands_step && !setting_of(settings, option).empty();
+      if (!is_demanded || step == target.finish) continue;
+      return bad_input(fmt::format("{}: it compiles nothing for {}", option.name, target.name));
+    }
   }
-  const auto program = find_program(is_wanted ? options.vela : "vela");
-  if (!program) {
-    if (is_wanted) return bad_input(fmt::format("--vela {}: there is no such program", options.vela));
-    return Options();
-  }
-  result->program = *program;
-  if (!options.vela_config.empty()) result->config = options.vela_config;
-  if (!options.system_config.empty()) result->system_config = options.system_config;
-  if (!options.memory_mode.empty()) result->memory_mode = options.memory_mode;
-  return result;
+  if (target.finish == nullptr) return std::optional<Finisher>();
+  return target.finish->prepare(target.name, settings);
 }
 
 // A form of each delegate that the user may want beside the program.
@@ -162,18 +154,19 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     return kExitFine;
   }
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
-  const std::optional<ethos_u::VelaOptions> vela = TRY(vela_options(options));
+  const std::optional<Finisher> finisher = TRY(finisher_for(journey.target(), options.finish));
   TRY(travel(options.journey, true, journey));
   TRY(demand_runnable(options.journey, journey));
   CompileSummary summary = summary_of(options.journey, journey);
   if (verdict(options, summary) == kExitFine) {
     const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));
-    const bool is_compiled = journey.compiled && !vela && options.input_layouts.empty();
+    const bool is_compiled = journey.compiled && !finisher && options.input_layouts.empty();
     const Compiled compiled =
-        is_compiled ? *std::exchange(journey.compiled, std::nullopt)
-                    : TRY(within(compile(journey.graph(), journey.places(), journey.target(),
-                                         journey.opened.model.examples, nullptr, vela ? &*vela : nullptr, orders),
-                                 options.file()));
+        is_compiled
+            ? *std::exchange(journey.compiled, std::nullopt)
+            : TRY(within(compile(journey.graph(), journey.places(), journey.target(), journey.opened.model.examples,
+                                 nullptr, finisher ? &*finisher : nullptr, orders),
+                         options.file()));
     add_file(summary, options.output, journey.graph(), compiled);
     if (journey.quantized) TRY(compare(journey, compiled, options.journey.threads, *summary.file));
     if (journey.quantized && options.wants_errors) {
@@ -222,10 +215,12 @@ Command add_compile(CLI::App& app) {
       ->add_option("--input-layout", options->input_layouts,
                    "nhwc: image inputs lie channels-last in memory and are not transposed; NAME=nhwc for one of them")
       ->allow_extra_args(false);
-  command->add_option("--vela", options->vela, "Arm's compiler for Ethos-U; without it, the one on PATH, if any");
-  command->add_option("--vela-config", options->vela_config, "its file of systems; without it, Arm/vela.ini");
-  command->add_option("--system-config", options->system_config, "the system of that file");
-  command->add_option("--memory-mode", options->memory_mode, "the use of memory of that file");
+  for (const FinishingStep* step : all_finishing_steps()) {
+    for (const FinishOption& option : step->options) {
+      const std::string name(option.name);
+      command->add_option(name, options->finish[name], std::string(option.help));
+    }
+  }
   command->add_option("--emit-tosa", options->tosa_folder,
                       "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,

@@ -10,7 +10,7 @@
 #include "exec/interpreter.h"
 #include "partition/partition.h"
 #include "run/method.h"
-#include "targets/xnnpack/desc.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 
@@ -77,12 +77,12 @@ RunnerMaker program_runners(const Blob& program, const Graph* graph) {
 }
 
 Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model) {
-  Prepared in_float{prepared.graph, partition(prepared.graph, xnnpack::desc()), {}, {}};
-  TRY(keep_in_float(in_float, xnnpack::desc()));
+  Prepared in_float{prepared.graph, partition(prepared.graph, local_float_target()), {}, {}};
+  TRY(keep_in_float(in_float, local_float_target()));
   const Partitioning& places = in_float.partitioning;
   const bool is_whole = places.segments.size() == 1 && places.schedule.size() == 1;
   if (is_whole) {
-    if (auto compiled = compile(in_float, xnnpack::desc(), model.examples, nullptr)) {
+    if (auto compiled = compile(in_float, local_float_target(), model.examples, nullptr)) {
       const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(compiled->bytes));
       return program_runners(Blob(*bytes, bytes));
     }

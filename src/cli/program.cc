@@ -1,10 +1,8 @@
-// File -> method or interpreter, with threads and limits that suit the machine.
+// File -> method or graph, with threads and limits that suit the machine.
 #include "cli/program.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace isthmus {
 namespace {
@@ -42,13 +40,10 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
 }
 
 Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options) {
-  tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
-  const auto operators =
-      std::ranges::count_if(graph.operators, [](const tosa::Operator& op) { return !op.inputs.empty(); });
   xnnpack::ThreadPool pool(options.threads);
-  auto interpreter = TRY(within(
-      tosa::Interpreter::load(std::move(graph), {.threads = pool.get(), .most_bytes = bytes_of_memory()}), file.path));
-  return LoadedTosa{std::move(pool), std::move(interpreter), static_cast<std::size_t>(operators), options.threads};
+  auto graph = TRY(
+      within(run::TosaGraph::load(file.bytes, {.threads = pool.get(), .most_bytes = bytes_of_memory()}), file.path));
+  return LoadedTosa{std::move(pool), std::move(graph), options.threads};
 }
 
 }  // namespace isthmus

@@ -10,7 +10,7 @@
 #include "cli/open_model.h"
 #include "engines/xnnpack/thread_pool.h"
 #include "run/method.h"
-#include "targets/tosa/interpreter.h"
+#include "run/tosa_graph.h"
 
 namespace isthmus {
 
@@ -33,8 +33,7 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
 
 struct LoadedTosa {
   xnnpack::ThreadPool pool;
-  tosa::Interpreter interpreter;
-  std::size_t operators;  // constants are none
+  run::TosaGraph graph;
   std::size_t threads;
 };
 Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options);

@@ -68,26 +68,14 @@ Expected<Arrays> inputs_of(const RunOptions& options, const Model& model, bool h
   return Arrays{std::move(tensors)};
 }
 
-Expected<Arrays> inputs_of(const RunOptions& options, const run::Method& method) {
-  if (!options.inputs.empty() || method.inputs().empty()) {
-    return given_arrays(options, {"the method", method.inputs().size(), !method.states().empty()});
-  }
+// Of what has no examples.
+Expected<Arrays> inputs_of(const RunOptions& options, const Wanted& wanted,
+                           const std::vector<run::TensorInfo>& inputs) {
+  if (!options.inputs.empty() || inputs.empty()) return given_arrays(options, wanted);
   std::string expected;
-  for (const run::TensorInfo& input : method.inputs()) {
+  for (const run::TensorInfo& input : inputs) {
     expected += fmt::format("{}{}[{}]{}", expected.empty() ? "" : ", ", name_of(input.dtype),
                             fmt::join(input.sizes, ","), input.is_dynamic ? " at most" : "");
-  }
-  return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
-}
-
-Expected<Arrays> inputs_of(const RunOptions& options, const tosa::Interpreter& interpreter) {
-  if (!options.inputs.empty() || interpreter.inputs().empty()) {
-    return given_arrays(options, {"the graph", interpreter.inputs().size()});
-  }
-  std::string expected;
-  for (const tosa::Port& input : interpreter.inputs()) {
-    expected +=
-        fmt::format("{}{}[{}]", expected.empty() ? "" : ", ", name_of(input.dtype), fmt::join(input.sizes, ","));
   }
   return bad_input(fmt::format("{} has no examples: give every input with --input ({})", options.file, expected));
 }
@@ -130,10 +118,11 @@ Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) 
 
 Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file) {
   LoadedProgram program = TRY(load_program(file, options.program));
-  const Arrays calls = TRY(inputs_of(options, program.method));
-  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& inputs) {
+  const std::vector<run::TensorInfo>& inputs = program.method.inputs();
+  const Arrays calls = TRY(inputs_of(options, {"the method", inputs.size(), !program.method.states().empty()}, inputs));
+  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& given) {
     if (options.wants_reset) program.method.reset();
-    return program.method.run(inputs);
+    return program.method.run(given);
   }));
   const run::Statistics& statistics = program.method.statistics();
   for (const run::StateInfo& state : program.method.states()) {
@@ -150,12 +139,11 @@ Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file
 
 Expected<RunSummary> run_tosa(const RunOptions& options, const OpenFile& file) {
   const LoadedTosa loaded = TRY(load_tosa(file, options.program));
-  const Arrays calls = TRY(inputs_of(options, loaded.interpreter));
-  RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& inputs) -> Expected<Outputs> {
-    const auto tensors = TRY(loaded.interpreter.run(inputs));
-    return Outputs(tensors.begin(), tensors.end());
-  }));
-  summary.host_calls = loaded.operators * summary.calls;
+  const std::vector<run::TensorInfo>& inputs = loaded.graph.inputs();
+  const Arrays calls = TRY(inputs_of(options, {"the graph", inputs.size()}, inputs));
+  RunSummary summary =
+      TRY(run_calls(options, calls, [&](const std::vector<Tensor>& given) { return loaded.graph.run(given); }));
+  summary.host_calls = loaded.graph.operator_count() * summary.calls;
   return summary;
 }
 

@@ -75,6 +75,7 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
   CompileSummary summary;
   summary.model = model;
   summary.target = target.name;
+  summary.unfinished = target.unfinished;
   summary.delegates = outcome.places.segments.size();
   summary.states = states_of(outcome.graph);
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
@@ -121,9 +122,10 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
                                  fmt::format("{}", fmt::join(conversion.to, "")), conversion.bytes});
     }
   }
-  if (!compiled.vela.empty()) file.backend = ethos_u::kVelaBackend;
-  for (const ethos_u::VelaResult& result : compiled.vela) {
-    if (result.estimate) file.estimates.push_back(*result.estimate);
+  file.finished_by = compiled.finished_by;
+  for (const FinishedDelegate& finished : compiled.finished) {
+    file.backend = finished.delegate.id;
+    if (!finished.figures.empty()) file.finished.push_back(finished);
   }
   file.peak_rss_bytes = peak_rss_bytes();
   summary.times.insert(summary.times.end(), compiled.times.begin(), compiled.times.end());
@@ -176,19 +178,17 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
     out += fmt::format("  {} delegate nodes, {} of them transposes\n", file.device_nodes, file.transposes.size());
-    if (file.backend == tosa::kBackendId) {
-      out += fmt::format("  {} TOSA bytes ({}): no vela compiled them for a device\n",
-                         summary.delegates == 1 ? "the delegate holds" : "the delegates hold", tosa::kBackendId);
+    if (!file.backend.empty() && file.finished_by.empty() && summary.unfinished) {
+      out += fmt::format("  {} {} ({}): {}\n", summary.delegates == 1 ? "the delegate holds" : "the delegates hold",
+                         summary.unfinished->what, file.backend, summary.unfinished->why);
     }
     for (const TosaFigures& figures : file.tosa) {
       out += fmt::format("  TOSA: {} bytes, {} operators, {} of them TRANSPOSE, {} multiplications\n",
                          with_separators(figures.bytes), figures.operators, figures.transposes,
                          with_separators(figures.products));
     }
-    for (const vela::Estimate& estimate : file.estimates) {
-      out += fmt::format(
-          "  vela estimates {:.0f} cycles, {:.3f} ms, {:.1f} KiB of SRAM, {:.1f} of DRAM, {:.1f} of flash\n",
-          estimate.cycles, estimate.seconds * 1e3, estimate.sram_kib, estimate.dram_kib, estimate.flash_kib);
+    for (const FinishedDelegate& finished : file.finished) {
+      out += fmt::format("  {} {}\n", file.finished_by, finished.sentence);
     }
     for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
     for (const std::string& path : file.mlir_files) out += fmt::format("  {}: the same as MLIR text\n", path);

@@ -56,9 +56,10 @@ struct CompileSummary {
     std::uint64_t least_memory_bytes = 0;
     std::size_t device_nodes = 0;
     std::string backend;            // of the delegates; empty where there is none
-    std::vector<TosaFigures> tosa;  // of the delegates that hold TOSA graphs, before any vela
+    std::vector<TosaFigures> tosa;  // of the delegates that hold TOSA graphs, before any finishing step
     std::vector<std::string> tosa_files, mlir_files;
-    std::vector<vela::Estimate> estimates;  // of the delegates that vela compiled
+    std::string finished_by;                 // the step that finished the delegates; empty where none did
+    std::vector<FinishedDelegate> finished;  // those of them of which it says something
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t samples = 0;           // of calibration
@@ -70,6 +71,7 @@ struct CompileSummary {
 
   std::string model;
   std::string target;
+  std::optional<Unfinished> unfinished;  // what is said of its delegates where no step has finished them
   std::size_t nodes = 0;
   std::size_t delegates = 0;
   std::size_t delegated_nodes = 0;

@@ -308,12 +308,10 @@ std::string to_json(const CompileSummary& summary) {
     json["least_memory_bytes"] = file.least_memory_bytes;
     json["delegate_nodes"] = file.device_nodes;
     if (!file.backend.empty()) json["backend"] = file.backend;
-    for (const vela::Estimate& estimate : file.estimates) {
-      json["vela"].push_back({{"cycles", estimate.cycles},
-                              {"seconds", estimate.seconds},
-                              {"sram_kib", estimate.sram_kib},
-                              {"dram_kib", estimate.dram_kib},
-                              {"flash_kib", estimate.flash_kib}});
+    for (const FinishedDelegate& finished : file.finished) {
+      Json figures = Json::object();
+      for (const FinishFigure& figure : finished.figures) figures[std::string(figure.name)] = figure.number;
+      json[file.finished_by].push_back(std::move(figures));
     }
     for (const TosaFigures& figures : file.tosa) {
       json["tosa"].push_back({{"bytes", figures.bytes},

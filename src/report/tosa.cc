@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "targets/tosa/rules.h"
+#include "run/tosa_graph.h"
 
 namespace isthmus {
 namespace {
@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(const std::vector<TosaSummary::Tensor>& tensor
 }  // namespace
 
 TosaFigures figures_of(std::uint64_t bytes, const tosa::Graph& graph) {
-  TosaFigures figures{bytes, 0, tosa::check(graph) ? tosa::count_products(graph) : 0, 0};
+  TosaFigures figures{bytes, 0, run::count_products(graph).value_or(0), 0};
   for (const tosa::Operator& op : graph.operators) {
     if (!op.inputs.empty()) ++figures.operators;
     if (op.op == tosa::Op::kTranspose) ++figures.transposes;
@@ -62,10 +62,10 @@ TosaSummary summarize(const std::string& file, std::uint64_t bytes, const tosa::
     ++summary.constants;
     if (seen.insert(value.data.bytes().data()).second) summary.constant_bytes += value.data.size();
   }
-  if (const auto checked = tosa::check(graph); checked) {
-    summary.products = tosa::count_products(graph);
+  if (const auto products = run::count_products(graph); products) {
+    summary.products = *products;
   } else {
-    const Error& error = checked.error();
+    const Error& error = products.error();
     summary.problem = fmt::format("{} ({})", error.message, fmt::join(error.places, ", "));
   }
   return summary;

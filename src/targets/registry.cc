@@ -23,4 +23,18 @@ const TargetDesc* find_target(std::string_view name) {
   return found == all_targets().end() ? nullptr : *found;
 }
 
+const TargetDesc& local_float_target() { return xnnpack::desc(); }
+
+std::span<const FinishingStep* const> all_finishing_steps() {
+  static const auto kSteps = [] {
+    std::vector<const FinishingStep*> all;
+    for (const TargetDesc* target : all_targets()) {
+      const bool is_new = target->finish != nullptr && std::ranges::find(all, target->finish) == all.end();
+      if (is_new) all.push_back(target->finish);
+    }
+    return all;
+  }();
+  return kSteps;
+}
+
 }  // namespace isthmus

@@ -13,4 +13,10 @@ std::span<const TargetDesc* const> all_targets();
 // Null if there is none of this name.
 const TargetDesc* find_target(std::string_view name);
 
+// The one whose delegates this machine runs in float, and fast: calibration and references in float run there.
+const TargetDesc& local_float_target();
+
+// The finishing steps of all targets, each once.
+std::span<const FinishingStep* const> all_finishing_steps();
+
 }  // namespace isthmus

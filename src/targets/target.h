@@ -11,6 +11,7 @@
 #include "base/reason.h"
 #include "formats/pte.h"
 #include "ops/rewrite.h"
+#include "targets/finish.h"
 #include "targets/integers.h"
 #include "targets/layout.h"
 
@@ -74,6 +75,11 @@ struct TargetDesc {
 
   // Its limits, in the order in which they are asked; null where forms have no table of them.
   std::vector<LimitText> (*limits)() = nullptr;
+
+  // What makes the device's own bytes of delegates; null where these are what lower gives.
+  const FinishingStep* finish = nullptr;
+  // What is said of delegates that no such step has finished; nothing where none is needed.
+  std::optional<Unfinished> unfinished = std::nullopt;
 };
 
 }  // namespace isthmus

@@ -10,6 +10,7 @@
 #include "targets/ethos_u/legalize.h"
 #include "targets/ethos_u/limits.h"
 #include "targets/ethos_u/lower.h"
+#include "targets/ethos_u/vela.h"
 #include "targets/target.h"
 
 namespace isthmus::ethos_u {
@@ -123,6 +124,8 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
       .needs_fixed_sizes = true,
       .operators = operators_on<kDevice>,
       .limits = limits_on<kDevice>,
+      .finish = kDevice == Device::kTosaInt ? nullptr : &kVelaStep,
+      .unfinished = Unfinished{"TOSA bytes", "no vela compiled them for a device"},
   };
 }
 

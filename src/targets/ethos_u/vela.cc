@@ -72,7 +72,51 @@ std::optional<std::string> find_file(const std::string& folder, std::string_view
   return *std::ranges::min_element(found);
 }
 
+constexpr std::string_view kVelaBackend = "EthosUBackend";  // of delegates that hold its stream
+
+constexpr FinishOption kProgram{"--vela", "Arm's compiler for Ethos-U; without it, the one on PATH, if any", true};
+constexpr FinishOption kConfig{"--vela-config", "its file of systems; without it, Arm/vela.ini"};
+constexpr FinishOption kSystem{"--system-config", "the system of that file"};
+constexpr FinishOption kMemory{"--memory-mode", "the use of memory of that file"};
+constexpr FinishOption kOptions[] = {kProgram, kConfig, kSystem, kMemory};
+
+Expected<FinishedDelegate> finished(const pte::Delegate& delegate, const VelaOptions& options) {
+  VelaResult made = TRY(run_vela(delegate.blob, options));
+  FinishedDelegate result{{std::string(kVelaBackend), std::move(made.stream), {}}, {}, {}};
+  if (!made.estimate) return result;
+  const vela::Estimate& estimate = *made.estimate;
+  result.figures = {{"cycles", estimate.cycles},
+                    {"seconds", estimate.seconds},
+                    {"sram_kib", estimate.sram_kib},
+                    {"dram_kib", estimate.dram_kib},
+                    {"flash_kib", estimate.flash_kib}};
+  result.sentence =
+      fmt::format("estimates {:.0f} cycles, {:.3f} ms, {:.1f} KiB of SRAM, {:.1f} of DRAM, {:.1f} of flash",
+                  estimate.cycles, estimate.seconds * 1e3, estimate.sram_kib, estimate.dram_kib, estimate.flash_kib);
+  return result;
+}
+
+Expected<std::optional<Finisher>> prepare(std::string_view target, const FinishSettings& settings) {
+  VelaOptions options = *usual_vela_options(target);
+  const std::string wanted = setting_of(settings, kProgram);
+  const auto program = find_program(wanted.empty() ? "vela" : wanted);
+  if (!program) {
+    if (!wanted.empty()) return bad_input(fmt::format("{} {}: there is no such program", kProgram.name, wanted));
+    return std::optional<Finisher>();
+  }
+  options.program = *program;
+  const auto use = [&](const FinishOption& option, std::string& usual) {
+    if (const std::string given = setting_of(settings, option); !given.empty()) usual = given;
+  };
+  use(kConfig, options.config);
+  use(kSystem, options.system_config);
+  use(kMemory, options.memory_mode);
+  return Finisher{kVelaStep.name, [options](const pte::Delegate& delegate) { return finished(delegate, options); }};
+}
+
 }  // namespace
+
+const FinishingStep kVelaStep{"vela", kOptions, prepare};
 
 std::optional<VelaOptions> usual_vela_options(std::string_view target) {
   VelaOptions options;

@@ -8,10 +8,9 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "formats/vela.h"
+#include "targets/finish.h"
 
 namespace isthmus::ethos_u {
-
-inline constexpr std::string_view kVelaBackend = "EthosUBackend";  // of delegates that hold its stream
 
 struct VelaOptions {
   std::string program;      // its file
@@ -31,5 +30,8 @@ struct VelaResult {
 
 // Its errors come with what it said, and with the operator that it names there.
 Expected<VelaResult> run_vela(const Blob& tosa, const VelaOptions& options);
+
+// The same as a step that targets name: the program is the one that was given, or else the one on PATH, if any.
+extern const FinishingStep kVelaStep;
 
 }  // namespace isthmus::ethos_u
