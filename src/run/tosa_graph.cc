@@ -25,7 +25,7 @@ Expected<TosaGraph> TosaGraph::load(const Blob& file, const LoadOptions& options
   std::vector<TensorInfo> inputs;
   for (const tosa::Port& port : interpreter.inputs()) inputs.push_back({port.dtype, port.sizes, false});
   return TosaGraph(
-      std::make_unique<State>(std::move(interpreter), std::move(inputs), static_cast<std::size_t>(operators)));
+      std::make_unique<State>(State{std::move(interpreter), std::move(inputs), static_cast<std::size_t>(operators)}));
 }
 
 TosaGraph::TosaGraph(std::unique_ptr<State> state) : state_(std::move(state)) {}
