@@ -30,7 +30,11 @@ class Clock {
 
   // The result of a stage; the time since the one before is the stage's.
   template <class Result>
-  Result stage(std::string name, Result result) {
+  Result stage(Stage stage, Result result) {
+    return named(std::string(name_of(stage)), std::move(result));
+  }
+  template <class Result>
+  Result named(std::string name, Result result) {
     const auto now = std::chrono::steady_clock::now();
     times_.push_back({std::move(name), std::chrono::duration<double>(now - last_).count()});
     last_ = now;
@@ -66,23 +70,59 @@ Expected<void> try_out(const std::vector<std::byte>& bytes, const std::vector<st
   return {};
 }
 
+struct StageRow {
+  Stage stage;
+  std::string_view name;
+};
+constexpr StageRow kStages[] = {
+    {Stage::kLoad, "load"},
+    {Stage::kShapes, "shapes"},
+    {Stage::kCanonicalize, "canonicalize"},
+    {Stage::kLegalize, "legalize"},
+    {Stage::kCalibrate, "calibrate"},
+    {Stage::kEqualize, "equalize"},
+    {Stage::kPlan, "plan"},
+    {Stage::kQuantize, "quantize"},
+    {Stage::kProve, "prove"},
+    {Stage::kCorrect, "correct"},
+    {Stage::kPartition, "partition"},
+    {Stage::kLower, "lower"},
+    {Stage::kEmit, "emit"},
+    {Stage::kTry, "try"},
+};
+
 }  // namespace
+
+std::string_view name_of(Stage stage) { return std::ranges::find(kStages, stage, &StageRow::stage)->name; }
+
+std::span<const Stage> stages_with_graph() {
+  static constexpr Stage kWithGraph[] = {Stage::kLoad, Stage::kCanonicalize, Stage::kLegalize, Stage::kQuantize,
+                                         Stage::kPartition};
+  return kWithGraph;
+}
+
+std::optional<Stage> find_stage(std::string_view name) {
+  const auto found = std::ranges::find(stages_with_graph(), name, [](Stage stage) { return name_of(stage); });
+  return found == stages_with_graph().end() ? std::nullopt : std::optional(*found);
+}
 
 Expected<Graph> canonical_graph(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics,
                                 std::vector<StageTime>& times, std::vector<RewriteTime>& rewrites) {
   Clock clock(times);
   const bool needs_numbers = options.target != nullptr && options.target->needs_fixed_sizes;
   const SizesWanted wanted = needs_numbers ? SizesWanted::kKnown : SizesWanted::kBounded;
-  const Graph graph = TRY(clock.stage("shapes", with_requested_shapes(loaded, options.shapes, wanted, diagnostics)));
-  return clock.stage("canonicalize", canonicalize(graph, diagnostics, {}, &rewrites));
+  const Graph graph =
+      TRY(clock.stage(Stage::kShapes, with_requested_shapes(loaded, options.shapes, wanted, diagnostics)));
+  return clock.stage(Stage::kCanonicalize, canonicalize(graph, diagnostics, {}, &rewrites));
 }
 
 Expected<Prepared> prepare(const Graph& loaded, const PrepareOptions& options, Diagnostics& diagnostics) {
   Prepared result;
   Graph canonical = TRY(canonical_graph(loaded, options, diagnostics, result.times, result.rewrites));
   Clock clock(result.times);
-  result.graph = TRY(clock.stage("legalize", legalize(std::move(canonical), *options.target, {}, &result.rewrites)));
-  result.partitioning = clock.stage("partition", partition(result.graph, *options.target));
+  result.graph =
+      TRY(clock.stage(Stage::kLegalize, legalize(std::move(canonical), *options.target, {}, &result.rewrites)));
+  result.partitioning = clock.stage(Stage::kPartition, partition(result.graph, *options.target));
   return result;
 }
 
@@ -170,16 +210,16 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
   result.model = TRY(settle_pins(prepared.graph, target, diagnostics));
   Equalized equalized;
   if (config.equalize && statistics != nullptr) {
-    equalized = TRY(clock.stage("equalize", equalize(result.model, *statistics)));
+    equalized = TRY(clock.stage(Stage::kEqualize, equalize(result.model, *statistics)));
     result.model = std::move(equalized.graph);
     statistics = &equalized.statistics;
   }
-  result.plan = TRY(clock.stage("plan", plan_with_pins(result.model, target, statistics, config, diagnostics)));
+  result.plan = TRY(clock.stage(Stage::kPlan, plan_with_pins(result.model, target, statistics, config, diagnostics)));
   const Graph& graph = result.model;
-  result.quantized = TRY(clock.stage("quantize", apply(graph, result.plan, target, statistics, config)));
+  result.quantized = TRY(clock.stage(Stage::kQuantize, apply(graph, result.plan, target, statistics, config)));
   TRY(verify(result.quantized.graph));
-  TRY(clock.stage("prove", prove(result.quantized, target, graph, config)));
-  result.partitioning = clock.stage("partition", partition(result.quantized.graph, target));
+  TRY(clock.stage(Stage::kProve, prove(result.quantized, target, graph, config)));
+  result.partitioning = clock.stage(Stage::kPartition, partition(result.quantized.graph, target));
   return result;
 }
 
@@ -236,8 +276,8 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
   QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics));
   if (config.bias_correction == BiasCorrection::kSequential) {
     Clock clock(result.times);
-    TRY(clock.stage("correct", correct_biases(result.model, result.quantized, target, samples)));
-    TRY(clock.stage("prove", prove(result.quantized, target, result.model, wanted)));
+    TRY(clock.stage(Stage::kCorrect, correct_biases(result.model, result.quantized, target, samples)));
+    TRY(clock.stage(Stage::kProve, prove(result.quantized, target, result.model, wanted)));
   }
   return result;
 }
@@ -261,18 +301,18 @@ Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning,
                            const Finisher* finisher, const std::vector<Order>& input_orders) {
   Compiled result;
   Clock clock(result.times);
-  LoweredProgram lowered = TRY(clock.stage("lower", lower(graph, partitioning, target, input_orders)));
+  LoweredProgram lowered = TRY(clock.stage(Stage::kLower, lower(graph, partitioning, target, input_orders)));
   pte::Program program = lowered.program;
-  Emitted emitted = TRY(clock.stage("emit", emit(std::move(lowered.program))));
-  TRY(clock.stage("try", within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
+  Emitted emitted = TRY(clock.stage(Stage::kEmit, emit(std::move(lowered.program))));
+  TRY(clock.stage(Stage::kTry, within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
   result.bytes = std::move(emitted.bytes);
   result.delegates = std::move(lowered.delegates);
   result.memory = emitted.memory;
   if (finisher != nullptr) {
     result.finished_by = finisher->name;
-    result.finished = TRY(clock.stage(result.finished_by, finish_delegates(program, *finisher)));
+    result.finished = TRY(clock.named(result.finished_by, finish_delegates(program, *finisher)));
     result.unfinished_bytes = std::move(result.bytes);
-    result.bytes = TRY(clock.stage("emit", emit(std::move(program)))).bytes;
+    result.bytes = TRY(clock.stage(Stage::kEmit, emit(std::move(program)))).bytes;
   }
   return result;
 }

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,29 @@ struct pthreadpool;
 
 namespace isthmus {
 
-// What each stage took, in the order in which they ran.
+enum class Stage : std::uint8_t {
+  kLoad,
+  kShapes,
+  kCanonicalize,
+  kLegalize,
+  kCalibrate,
+  kEqualize,
+  kPlan,
+  kQuantize,
+  kProve,
+  kCorrect,
+  kPartition,
+  kLower,
+  kEmit,
+  kTry,
+};
+std::string_view name_of(Stage stage);
+// After which there is a graph to show, in order.
+std::span<const Stage> stages_with_graph();
+// Null where no stage with a graph has this name.
+std::optional<Stage> find_stage(std::string_view name);
+
+// What each stage took, in the order in which they ran; a finishing step of the target by its own name.
 struct StageTime {
   std::string stage;
   double seconds = 0;

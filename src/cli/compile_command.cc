@@ -48,16 +48,17 @@ Expected<void> print_stage(const CompileOptions& options, bool with_data, Journe
   std::vector<StageTime> times;
   std::vector<RewriteTime> rewrites;
   const Graph& loaded = journey.opened.model.graph;
-  if (options.stage == "load") {
+  const Stage stage = *find_stage(options.stage);
+  if (stage == Stage::kLoad) {
     fmt::print("{}", print(loaded));
-  } else if (options.stage == "canonicalize") {
+  } else if (stage == Stage::kCanonicalize) {
     fmt::print("{}", print(TRY(canonical_graph(loaded, journey.wanted, journey.diagnostics, times, rewrites))));
-  } else if (options.stage == "legalize") {
+  } else if (stage == Stage::kLegalize) {
     fmt::print("{}", print(TRY(prepare(loaded, journey.wanted, journey.diagnostics)).graph));
   } else {
     TRY(travel(options.journey, with_data, journey));
     TextOptions text;
-    if (options.stage == "partition") text.notes = notes_of(journey.places(), journey.target().name);
+    if (stage == Stage::kPartition) text.notes = notes_of(journey.places(), journey.target().name);
     fmt::print("{}", print(journey.graph(), text));
   }
   print_diagnostics(journey.diagnostics);
@@ -186,8 +187,9 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 void add_common(CLI::App& command, CompileOptions& options) {
   add_journey_options(command, options.journey);
   command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
-  command.add_option("--to", options.stage, "stop after this stage and print the graph")
-      ->check(CLI::IsMember({"load", "canonicalize", "legalize", "quantize", "partition"}));
+  std::vector<std::string> stages;
+  for (const Stage stage : stages_with_graph()) stages.emplace_back(name_of(stage));
+  command.add_option("--to", options.stage, "stop after this stage and print the graph")->check(CLI::IsMember(stages));
   command.add_flag("--json", options.wants_json, "one JSON object on standard output");
   command.add_flag("-q,--quiet", options.is_quiet, "say nothing but errors");
   command.add_flag("-v,--verbose", options.is_verbose, "also the times of the stages and what is transposed");

@@ -2,11 +2,10 @@
 #include "cli/float_reference.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "evaluate/layer_errors.h"
-#include "exec/integer_constants.h"
+#include "exec/integer.h"
 #include "exec/interpreter.h"
 #include "partition/partition.h"
 #include "run/method.h"
@@ -15,20 +14,6 @@
 namespace isthmus {
 
 namespace {
-
-Tensor to_codes(const Tensor& numbers, const TensorType& type) {
-  const CodeRange range = code_range(type.dtype);
-  Tensor codes(type.dtype, numbers.sizes());
-  dispatch(type.dtype, [&]<class Code>(Code) {
-    const auto out = codes.mutable_data<Code>();
-    const auto in = numbers.data<float>();
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const double code = std::nearbyint(static_cast<double>(in[i] / type.quant->scale())) + type.quant->zero_point;
-      out[i] = static_cast<Code>(std::clamp<double>(code, range.min, range.max));
-    }
-  });
-  return codes;
-}
 
 Tensor to_floats(const Tensor& codes, const Quant& quant) {
   const std::vector<float> numbers = dequantized(codes, quant);
@@ -56,7 +41,7 @@ Runner with_border(Runner inner, const Graph& graph) {
     std::vector<Tensor> converted;
     for (std::size_t i = 0; i < given.size(); ++i) {
       const bool becomes_codes = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
-      converted.push_back(becomes_codes ? to_codes(given[i], inputs[i]) : given[i]);
+      converted.push_back(becomes_codes ? codes_of(given[i], inputs[i]) : given[i]);
     }
     auto results = TRY(inner(converted));
     for (std::size_t i = 0; i < results.size() && i < outputs.size(); ++i) {

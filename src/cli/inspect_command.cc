@@ -12,6 +12,7 @@
 #include "formats/pte.h"
 #include "formats/tosa.h"
 #include "ir/text.h"
+#include "pipeline.h"
 #include "report/inspect.h"
 #include "report/program.h"
 #include "report/stats.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct InspectOptions {
   std::string file;
-  std::string stage = "load";
+  std::string stage{name_of(Stage::kLoad)};
   std::optional<std::string> method;
   std::vector<std::string> skipped;  // rewrites
   bool wants_json = false;
@@ -32,7 +33,7 @@ struct InspectOptions {
 };
 
 Expected<Graph> graph_after(const InspectOptions& options, const Graph& loaded, Diagnostics& diagnostics) {
-  if (options.stage == "load") return loaded;
+  if (options.stage == name_of(Stage::kLoad)) return loaded;
   std::vector<RewriteTime> times;
   Graph graph =
       TRY(within(canonicalize(loaded, diagnostics, {.skip = {options.skipped.begin(), options.skipped.end()}}, &times),
@@ -106,9 +107,10 @@ Command add_inspect(CLI::App& app) {
       ->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
-  CLI::Option* to = command->add_option("--to", options->stage, "with --ir: the graph after this stage")
-                        ->check(CLI::IsMember({"load", "canonicalize"}))
-                        ->needs(ir);
+  CLI::Option* to =
+      command->add_option("--to", options->stage, "with --ir: the graph after this stage")
+          ->check(CLI::IsMember({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))}))
+          ->needs(ir);
   command
       ->add_option("--skip", options->skipped, "with --to: a rewrite that is not run (--trace names them); may repeat")
       ->needs(to)

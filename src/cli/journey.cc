@@ -122,7 +122,7 @@ Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& jo
   const auto begin = std::chrono::steady_clock::now();
   TRY(gather(options, threads, journey));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  journey.prepared->times.push_back({"calibrate", elapsed.count()});
+  journey.prepared->times.push_back({std::string(name_of(Stage::kCalibrate)), elapsed.count()});
   TRY(quantize_with_gate(options, journey));
   if (!journey.held_out.has_bad_inputs) warn_of_ranges(journey);
   return {};

@@ -10,6 +10,7 @@
 #include "exec/integer.h"
 #include "exec/integer_constants.h"
 #include "exec/tensor.h"
+#include "ir/nearest_code.h"
 #include "ir/readers.h"
 #include "ops/table.h"
 #include "quantize/groups.h"
@@ -282,10 +283,7 @@ class Applier {
     if (!is_made_in_codes(input) || group_of(input) != group) return false;
     const Quant& quant = plan_.groups[group].quant;
     const CodeRange codes = code_range(plan_.groups[group].storage);
-    const auto code = [&](double bound) {
-      return std::nearbyint(bound / static_cast<double>(quant.scale())) + quant.zero_point;
-    };
-    return code(clamp->min) <= codes.min && code(clamp->max) >= codes.max;
+    return nearest_code(clamp->min, quant) <= codes.min && nearest_code(clamp->max, quant) >= codes.max;
   }
 
   Expected<void> add_codes_node(NodeId id) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ir/literals.h"
+#include "ir/nearest_code.h"
 #include "ops/table.h"
 #include "quantize/prove_parts.h"
 
@@ -393,7 +394,7 @@ class Proof {
     const ValueId to = node.outputs[0];
     const CodeType& codes = *code_type(graph_.type(to).dtype);
     // A step beyond an end saturates, as data do in parameters that the archive gives.
-    const double code = code_of(attrs.value, quant(to));
+    const double code = nearest_code(attrs.value, quant(to));
     if (code >= static_cast<double>(codes.min) - 1 && code <= static_cast<double>(codes.max) + 1) return {};
     if (std::isinf(attrs.value) && is_only_compared_[to.index]) return {};
     return broken(node, fmt::format("its value {} has a code", float_text(attrs.value)), described(to));

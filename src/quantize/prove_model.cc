@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/literals.h"
+#include "ir/nearest_code.h"
 #include "quantize/prove.h"
 #include "quantize/prove_parts.h"
 
@@ -208,8 +209,8 @@ class Comparison {
     while (true) {
       const TensorType& type = graph_.type(id);
       if (const CodeType* codes = code_type(type.dtype); codes != nullptr && type.quant) {
-        const bool ends = code_of(bounds.min, *type.quant) <= static_cast<double>(codes->min) &&
-                          code_of(bounds.max, *type.quant) >= static_cast<double>(codes->max);
+        const bool ends = nearest_code(bounds.min, *type.quant) <= static_cast<double>(codes->min) &&
+                          nearest_code(bounds.max, *type.quant) >= static_cast<double>(codes->max);
         if (ends) return true;
       }
       const Node* producer = graph_.producer(id);

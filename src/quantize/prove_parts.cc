@@ -40,10 +40,6 @@ bool is_conversion(const Node& node) {
   return node.inputs.size() == 1 && node.outputs.size() == 1 && conversion(node.op) != nullptr;
 }
 
-double code_of(double real, const Quant& quant) {
-  return std::nearbyint(real / static_cast<double>(quant.scale())) + quant.zero_point;
-}
-
 std::string described(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
   if (!type.quant) return fmt::format("%{} is {}", graph[id].name, type_text(graph, type));

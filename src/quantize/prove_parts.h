@@ -35,10 +35,6 @@ const ConversionRow* conversion(Op op);
 // like others.
 bool is_conversion(const Node& node);
 
-// The code that stands for a real number, before it is brought into the range of its type; may be infinite.
-double code_of(double real, const Quant& quant);
-
-// "cat %tokens (vit.py:41)"
 // "%a has i8 scale 0.05 zp 3", "%b is f32[1,4]"
 std::string described(const Graph& graph, ValueId id);
 
