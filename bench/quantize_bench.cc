@@ -19,10 +19,11 @@ namespace isthmus {
 namespace {
 
 enum class Pattern : std::uint8_t {
-  kJoins,  // one chain of joins through all of the graph: without cuts, one group
-  kSkips,  // the same, and sums with what was five blocks before
-  kMixed,  // the same, and float nodes with movers between them and the layers
-  kFar,    // layers and float nodes far apart, sums with anything before them: much that may be either
+  kJoins,     // one chain of joins through all of the graph: without cuts, one group
+  kSkips,     // the same, and sums with what was five blocks before
+  kMixed,     // the same, and float nodes with movers between them and the layers
+  kBranches,  // short chains side by side, and the sum of all: each has its part in the output
+  kFar,       // layers and float nodes far apart, sums with anything before them: much that may be either
 };
 
 // Blocks on f32[1,8,4,4].
@@ -37,6 +38,7 @@ class Chain {
     weights_ = emitter_.constant(weights.view());
     std::vector<ValueId> blocks(5, graph_.add_input("x", {DType::kF32, {1, 8, 4, 4}}));
     std::mt19937 random(3);
+    if (pattern_ == Pattern::kBranches) return make_branches(nodes, blocks[0]);
     while (graph_.nodes().size() < nodes) {
       if (pattern_ == Pattern::kFar) {
         blocks.push_back(far_block(blocks.back(), blocks[random() % blocks.size()], random() % 64));
@@ -49,6 +51,25 @@ class Chain {
   }
 
  private:
+  Graph make_branches(std::size_t nodes, ValueId input) {
+    constexpr std::size_t kBlocks = 8;
+    std::vector<ValueId> sums;
+    while (graph_.nodes().size() < nodes) {
+      ValueId value = input;
+      for (std::size_t i = 0; i < kBlocks; ++i) value = block(value, value);
+      sums.push_back(value);
+    }
+    while (sums.size() > 1) {
+      std::vector<ValueId> fewer;
+      for (std::size_t i = 0; i < sums.size(); i += 2) {
+        fewer.push_back(i + 1 < sums.size() ? emit(Op::kAdd, NoAttrs{}, {sums[i], sums[i + 1]}) : sums[i]);
+      }
+      sums = std::move(fewer);
+    }
+    graph_.add_output({sums[0], OutputKind::kResult, {}});
+    return std::move(graph_);
+  }
+
   ValueId emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
     return *emitter_.emit(op, std::move(attrs), std::move(inputs));
   }
@@ -99,6 +120,7 @@ Statistics statistics_of(const Graph& graph, bool with_histograms) {
     statistics.moments.count = 128;
     statistics.moments.min = -4 * width;
     statistics.moments.max = 4 * width;
+    statistics.moments.sum_of_squares = 128.0 * static_cast<double>(width) * static_cast<double>(width);
     if (!with_histograms) continue;
     std::vector<float> numbers(4096);
     for (float& number : numbers) number = std::clamp(normal(random), -4.0F, 4.0F) * width;
@@ -107,10 +129,11 @@ Statistics statistics_of(const Graph& graph, bool with_histograms) {
   return result;
 }
 
-void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_histograms) {
+void run(benchmark::State& state, Pattern pattern, std::size_t nodes, bool with_histograms,
+         const char* name = "xnnpack") {
   const Graph graph = Chain(pattern).make(nodes);
   const Statistics statistics = statistics_of(graph, with_histograms);
-  const TargetDesc& target = *find_target("xnnpack");
+  const TargetDesc& target = *find_target(name);
   const QuantConfig config;
   std::size_t cuts = 0;
   double planning = 0;
@@ -151,6 +174,11 @@ int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("skips_with_histograms/5000", [](benchmark::State& state) {
     run(state, Pattern::kSkips, 5'000, true);
   })->Unit(benchmark::kMillisecond);
+  for (const std::size_t nodes : {10'000u, 30'000u, 100'000u}) {
+    benchmark::RegisterBenchmark(("ethos_u/" + std::to_string(nodes)).c_str(), [nodes](benchmark::State& state) {
+      run(state, Pattern::kBranches, nodes, false, "ethos-u85-256");
+    })->Unit(benchmark::kMillisecond);
+  }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -105,6 +105,8 @@ double gain_of(const Graph& graph, Ranges& ranges, const Node& node, std::size_t
 }  // namespace
 
 NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
+  // Of thousands of sums one after the other: more noise than that tells nothing, and must not become infinite.
+  constexpr double kMost = 1e60;
   std::vector<ValueId> outputs;
   for (const Output& output : graph.outputs()) {
     const auto* id = std::get_if<ValueId>(&output.value);
@@ -130,9 +132,10 @@ NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
       const double gain = has_weights(node.op) ? layer.gain : gain_of(graph, ranges, node, i);
       const double of_weights = layer.of_weights * (layer.of_weights > 0 ? spread_of(ranges, input).power : 0);
       for (std::size_t o = 0; o < count; ++o) {
-        model.of_read_[n][i][o] = gain * of_result[o];
-        model.of_value_[input.index][o] += gain * of_result[o];
-        model.of_weights_[o] += of_weights * of_result[o];
+        const double here = std::min(gain * of_result[o], kMost);
+        model.of_read_[n][i][o] = here;
+        model.of_value_[input.index][o] = std::min(model.of_value_[input.index][o] + here, kMost);
+        model.of_weights_[o] = std::min(model.of_weights_[o] + of_weights * of_result[o], kMost);
       }
     }
   }

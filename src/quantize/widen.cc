@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <tuple>
+#include <utility>
 
-#include "base/portable_math.h"
 #include "ops/table.h"
 #include "quantize/elements.h"
 #include "quantize/front.h"
+#include "quantize/gain_queue.h"
+#include "quantize/memory_needed.h"
 #include "quantize/noise.h"
 #include "quantize/structure.h"
 
@@ -23,9 +24,6 @@ constexpr double kMaxMemory = 1.05;
 constexpr double kFreeBytes = 4096;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
-
-// The power of noise over that of an output which needs no more precision: 60 dB.
-constexpr double kEnough = 0x1p-20;
 
 struct Read {
   std::uint32_t node;
@@ -45,6 +43,7 @@ double products_of(const Graph& graph, const Node& node) {
   return made * inner(node.inputs[0], graph.type(node.inputs[0]).shape.size() - 1);
 }
 
+// A candidate is a set, by its number, or a node, by its number behind those of all sets.
 class Widener {
  public:
   Widener(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices, Ranges& ranges,
@@ -54,13 +53,14 @@ class Widener {
         ranges_(ranges),
         noise_(noise),
         structure_(structure_of(graph)),
+        memory_(graph),
         is_wide_(choices.is_wide),
         reads_wide_(choices.reads_wide),
         members_(graph.values().size()),
         makers_(graph.values().size()),
         reads_(graph.values().size()),
-        noise_of_set_(graph.values().size(), 0.0),
-        total_(noise.of_weights()) {
+        figures_(graph.values().size()),
+        is_rejected_(graph.values().size() + graph.nodes().size(), false) {
     for (std::uint32_t v = 0; v < graph.values().size(); ++v) members_[choices.set_of[v]].push_back(v);
     for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
@@ -69,40 +69,54 @@ class Widener {
         if (is_read(node, i)) reads_[set_of(node.inputs[i])].push_back({n, i});
       }
     }
+    for (const Node& node : graph.nodes()) shares_.push_back(shares(node));
   }
 
   Expected<Widened> run(double share) {
     TRY(measure());
-    min_rate_ = 100 * kMinGainPerPercent / cost_of_all();
-    double left = share * cost_of_all();
-    const double memory = std::max(kMaxMemory * memory_needed(), memory_needed() + kFreeBytes);
-    while (true) {
-      std::optional<Candidate> best;
-      for (std::uint32_t set = 0; set < members_.size(); ++set) consider({false, set}, left, best);
-      for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) consider({true, node}, left, best);
-      if (!best) break;
-      const auto undo = std::pair(is_wide_, reads_wide_);
-      const std::vector<double> after = total_after(*best);
-      const double cost = cost_of(*best);
-      apply(*best);
-      if (memory_needed() > memory) {
-        std::tie(is_wide_, reads_wide_) = undo;
-        rejected_.push_back(*best);
+    const double all = cost_of_all();
+    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all);
+    for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
+    for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
+    const double max_memory = std::max(kMaxMemory * memory_.most(), memory_.most() + kFreeBytes);
+    double left = share * all;
+    while (const auto best = queue.best(left)) {
+      const std::vector<std::uint32_t> sets = narrow_sets_of(*best);
+      if (!take_memory(sets, max_memory)) {
+        is_rejected_[*best] = true;
+        queue.drop(*best);
         continue;
       }
-      total_ = after;
-      left -= cost;
+      left -= queue.cost_of(*best);
+      queue.take(*best);
+      if (is_node(*best)) reads_wide_[node_of(*best)] = true;
+      for (const std::uint32_t set : sets) {
+        for (const std::uint32_t v : members_[set]) is_wide_[v] = true;
+        queue.drop(set);
+      }
+      // For other readers of these sets, what they read costs nothing any more.
+      for (const std::uint32_t set : sets) {
+        for (const Read& read : reads_[set]) offer(place_of(read.node), queue);
+      }
     }
     return Widened{is_wide_, reads_wide_};
   }
 
  private:
-  struct Candidate {
-    bool is_node = false;  // a node that reads 16 bits, else a set that has them
-    std::uint32_t index = 0;
-    int gain = 0;  // steps of a dB for a unit of the cost
-    bool operator==(const Candidate& other) const { return is_node == other.is_node && index == other.index; }
+  // Of a set of 8 bits.
+  struct Figures {
+    double noise = 0;         // the power of rounding to 8 bits
+    GainQueue::Powers made;   // what its rounding makes of the outputs,
+    GainQueue::Powers read;   // and what rounding it for readers of 8 bits would, if it were wide
+    double bytes = 0;         // that 16 bits add for each writer and reader,
+    double narrow_bytes = 0;  // and for each reader of 8 bits more
   };
+
+  std::uint32_t place_of(std::uint32_t node) const { return static_cast<std::uint32_t>(members_.size()) + node; }
+  bool is_node(std::uint32_t candidate) const { return candidate >= members_.size(); }
+  std::uint32_t node_of(std::uint32_t candidate) const {
+    return candidate - static_cast<std::uint32_t>(members_.size());
+  }
 
   std::uint32_t set_of(ValueId id) const { return choices_.set_of[id.index]; }
   bool is_real(ValueId id) const { return graph_.type(id).dtype == DType::kF32; }
@@ -112,31 +126,59 @@ class Widener {
   }
   double count(std::uint32_t value) const { return static_cast<double>(elements_of(graph_, ValueId{value})); }
 
-  // The noise of rounding to 8 bits in each set, and who rounds.
+  // What each set costs and makes of the outputs, and who rounds.
   Expected<void> measure() {
     constexpr double kSteps = 255;
     for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
       const Value& value = graph_.values()[v];
-      if (value.kind == ValueKind::kConstant || !is_real(ValueId{v})) continue;
-      const std::uint32_t set = choices_.set_of[v];
+      if (value.kind == ValueKind::kConstant) continue;
+      memory_.add(v, count(v) * (is_wide_[v] ? 2 : 1));
+      if (!is_real(ValueId{v})) continue;
       const Node* maker = graph_.producer(ValueId{v});
-      const bool is_rounded = maker == nullptr || (in_codes_[value.index] && !shares(*maker));
-      if (is_rounded) makers_[set].push_back(v);
+      const bool is_rounded = maker == nullptr || (in_codes_[value.index] && !shares_[value.index]);
+      if (is_rounded) makers_[choices_.set_of[v]].push_back(v);
     }
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) add_sums_of(n);
     for (std::uint32_t set = 0; set < members_.size(); ++set) {
+      Figures& figures = figures_[set];
       for (const std::uint32_t v : makers_[set].empty() ? makers_[set] : members_[set]) {
         if (ranges_.find_statistics(ValueId{v}) == nullptr) continue;
         const Range range = TRY(ranges_.own(ValueId{v}, DType::kI8));
         const double step = (range.max - range.min) / kSteps;
-        noise_of_set_[set] = std::max(noise_of_set_[set], step * step / 12);
+        figures.noise = std::max(figures.noise, step * step / 12);
       }
-    }
-    for (std::uint32_t set = 0; set < members_.size(); ++set) {
-      const std::vector<double> here = noise_at_outputs(set);
-      for (std::size_t o = 0; o < total_.size(); ++o) total_[o] += here[o];
+      figures.made = figures.read = nothing();
+      for (const std::uint32_t v : makers_[set]) add(figures.made, figures.noise, noise_.of_value(ValueId{v}));
+      for (const std::uint32_t v : members_[set]) figures.bytes += count(v);
+      for (const Read& read : reads_[set]) {
+        figures.bytes += count_of(read);
+        if (!is_narrow(read.node)) continue;
+        add(figures.read, figures.noise, noise_.of_read(NodeId{read.node}, read.input));
+        figures.narrow_bytes += 2 * count_of(read);
+      }
     }
     return {};
   }
+  // What computes, but not by products alone, has its result in 32 bits first.
+  void add_sums_of(std::uint32_t n) {
+    const Node& node = graph_.nodes()[n];
+    if (node.op == Op::kForeign || node.outputs.empty() || shares_[n] || products_of(graph_, node) != 0) return;
+    memory_.add_while_made(node.outputs[0].index, 4 * count(node.outputs[0].index));
+  }
+  GainQueue::Powers noise_of_all() const {
+    GainQueue::Powers noise = noise_.of_weights();
+    for (std::uint32_t set = 0; set < members_.size(); ++set) add(noise, 1, rounding_of(set));
+    return noise;
+  }
+
+  GainQueue::Powers nothing() const { return GainQueue::Powers(noise_.of_weights().size(), 0.0); }
+  static void add(GainQueue::Powers& sum, double factor, const GainQueue::Powers& powers) {
+    for (std::size_t o = 0; o < sum.size(); ++o) sum[o] += factor * powers[o];
+  }
+  const GainQueue::Powers& rounding_of(std::uint32_t set) const {
+    return is_wide_[set] ? figures_[set].read : figures_[set].made;
+  }
+
   // Whether a node hands on the codes that it reads.
   bool shares(const Node& node) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -144,30 +186,14 @@ class Widener {
     }
     return false;
   }
+  bool is_narrow(std::uint32_t node) const { return !reads_wide_[node] && !shares_[node]; }
+  double count_of(const Read& read) const { return count(graph_.nodes()[read.node].inputs[read.input].index); }
 
-  // What the rounding of a set makes of the outputs.
-  std::vector<double> noise_at_outputs(std::uint32_t set) const {
-    std::vector<double> result(total_.size(), 0.0);
-    const auto add = [&](const NoiseModel::Powers& powers) {
-      for (std::size_t o = 0; o < result.size(); ++o) result[o] += noise_of_set_[set] * powers[o];
-    };
-    if (!is_wide_[set]) {
-      for (const std::uint32_t v : makers_[set]) add(noise_.of_value(ValueId{v}));
-      return result;
-    }
-    for (const Read& read : reads_[set]) {
-      if (!reads_wide_[read.node] && !shares(graph_.nodes()[read.node])) {
-        add(noise_.of_read(NodeId{read.node}, read.input));
-      }
-    }
-    return result;
-  }
-
-  // The sets that a candidate changes.
-  std::vector<std::uint32_t> sets_of(const Candidate& candidate) const {
-    if (!candidate.is_node) return {candidate.index};
+  // The sets that a candidate changes or rounds less often.
+  std::vector<std::uint32_t> sets_of(std::uint32_t candidate) const {
+    if (!is_node(candidate)) return {candidate};
     std::vector<std::uint32_t> sets;
-    const Node& node = graph_.nodes()[candidate.index];
+    const Node& node = graph_.nodes()[node_of(candidate)];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_read(node, i)) sets.push_back(set_of(node.inputs[i]));
     }
@@ -175,13 +201,17 @@ class Widener {
     sets.erase(std::ranges::unique(sets).begin(), sets.end());
     return sets;
   }
-  bool is_possible(const Candidate& candidate) const {
-    if (std::ranges::find(rejected_, candidate) != rejected_.end()) return false;
-    if (candidate.is_node) {
-      if (!in_codes_[candidate.index] || reads_wide_[candidate.index] || !choices_.can_read_wide[candidate.index]) {
-        return false;
-      }
-    } else if (members_[candidate.index].empty() || is_wide_[candidate.index]) {
+  std::vector<std::uint32_t> narrow_sets_of(std::uint32_t candidate) const {
+    std::vector<std::uint32_t> sets = sets_of(candidate);
+    std::erase_if(sets, [&](std::uint32_t set) { return is_wide_[set]; });
+    return sets;
+  }
+  bool is_possible(std::uint32_t candidate) const {
+    if (is_rejected_[candidate]) return false;
+    if (is_node(candidate)) {
+      const std::uint32_t node = node_of(candidate);
+      if (!in_codes_[node] || reads_wide_[node] || !choices_.can_read_wide[node]) return false;
+    } else if (members_[candidate].empty() || is_wide_[candidate]) {
       return false;
     }
     const auto sets = sets_of(candidate);
@@ -189,49 +219,35 @@ class Widener {
       return is_wide_[set] || (choices_.can_be_wide[set] && !makers_[set].empty());
     });
   }
-  void apply(const Candidate& candidate) {
-    if (candidate.is_node) reads_wide_[candidate.index] = true;
-    for (const std::uint32_t set : sets_of(candidate)) {
-      for (const std::uint32_t v : members_[set]) is_wide_[v] = true;
-    }
-  }
-
-  std::vector<double> total_after(const Candidate& candidate) {
-    std::vector<double> result = total_;
-    const auto sets = sets_of(candidate);
-    const auto add = [&](double sign) {
-      for (const std::uint32_t set : sets) {
-        const auto here = noise_at_outputs(set);
-        for (std::size_t o = 0; o < result.size(); ++o) result[o] += sign * here[o];
-      }
-    };
-    add(-1);
-    // Only what the candidate touches changes, and changes back.
-    std::vector<bool> was_wide;
-    for (const std::uint32_t set : sets) was_wide.push_back(is_wide_[set]);
-    for (const std::uint32_t set : sets) is_wide_[set] = true;
-    if (candidate.is_node) reads_wide_[candidate.index] = true;
-    add(1);
-    for (std::size_t i = 0; i < sets.size(); ++i) is_wide_[sets[i]] = was_wide[i];
-    if (candidate.is_node) reads_wide_[candidate.index] = false;
-    return result;
-  }
 
   // A byte more for each writer and reader; a reader of 8 bits costs reading 16 and writing 8.
-  double cost_of(const Candidate& candidate) const {
+  void offer(std::uint32_t candidate, GainQueue& queue) const {
+    if (!is_possible(candidate)) return;
     double cost = 0;
+    GainQueue::Powers less = nothing();
     for (const std::uint32_t set : sets_of(candidate)) {
       if (is_wide_[set]) continue;
-      for (const std::uint32_t v : members_[set]) cost += count(v);
-      for (const Read& read : reads_[set]) {
-        const double read_count = count(graph_.nodes()[read.node].inputs[read.input].index);
-        const bool is_narrow = !reads_wide_[read.node] && !shares(graph_.nodes()[read.node]);
-        const bool is_this = candidate.is_node && read.node == candidate.index;
-        cost += is_narrow && !is_this ? 3 * read_count : read_count;
-      }
+      cost += figures_[set].bytes + figures_[set].narrow_bytes;
+      add(less, 1, figures_[set].made);
+      add(less, -1, figures_[set].read);
     }
-    if (candidate.is_node) cost += products_of(graph_, graph_.nodes()[candidate.index]) / kProductsPerByte;
-    return cost;
+    if (!is_node(candidate))
+      return queue.set(candidate, cost, std::move(less), {false, least_structure(candidate), candidate});
+    const std::uint32_t n = node_of(candidate);
+    const Node& node = graph_.nodes()[n];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_read(node, i) || !is_narrow(n)) continue;
+      const std::uint32_t set = set_of(node.inputs[i]);
+      add(less, figures_[set].noise, noise_.of_read(NodeId{n}, i));
+      if (!is_wide_[set]) cost -= 2 * count(node.inputs[i].index);
+    }
+    cost += products_of(graph_, node) / kProductsPerByte;
+    queue.set(candidate, cost, std::move(less), {true, structure_[node.outputs[0].index], n});
+  }
+  std::uint64_t least_structure(std::uint32_t set) const {
+    std::uint64_t least = structure_[set];
+    for (const std::uint32_t v : members_[set]) least = std::min(least, structure_[v]);
+    return least;
   }
   double cost_of_all() const {
     double cost = 0;
@@ -249,57 +265,21 @@ class Widener {
     return cost;
   }
 
-  // The most bytes that values need at one time, where all nodes run as soon as they can: what counts is how far values
-  // are from the inputs, not the order of nodes.
-  double memory_needed() const {
-    std::vector<std::size_t> first(graph_.values().size(), 0);
-    for (const Node& node : graph_.nodes()) {
-      std::size_t depth = 0;
-      for (const ValueId input : node.inputs) depth = std::max(depth, first[input.index]);
-      for (const ValueId output : node.outputs) first[output.index] = depth + 1;
-    }
-    std::vector<std::size_t> last = first;
-    std::vector<double> bytes(graph_.nodes().size() + 2, 0.0);
-    for (const Node& node : graph_.nodes()) {
-      if (node.outputs.empty()) continue;
-      const std::size_t depth = first[node.outputs[0].index];
-      for (const ValueId input : node.inputs) last[input.index] = std::max(last[input.index], depth);
-      bytes[depth] += sums_of(node);
-    }
-    for (std::uint32_t v = 0; v < first.size(); ++v) {
-      if (graph_.values()[v].kind == ValueKind::kConstant) continue;
-      for (std::size_t depth = first[v]; depth <= last[v]; ++depth) bytes[depth] += count(v) * (is_wide_[v] ? 2 : 1);
-    }
-    return *std::ranges::max_element(bytes);
-  }
-
-  // What computes, but not by products alone, has its result in 32 bits first.
-  double sums_of(const Node& node) const {
-    const bool is_composite =
-        node.op != Op::kForeign && !node.outputs.empty() && products_of(graph_, node) == 0 && !shares(node);
-    return is_composite ? 4 * count(node.outputs[0].index) : 0;
-  }
-
-  // In steps that are far above the noise of float kernels.
-  void consider(Candidate candidate, double left, std::optional<Candidate>& best) {
-    if (!is_possible(candidate)) return;
-    const double cost = cost_of(candidate);
-    if (cost > left) return;
-    const std::vector<double> after = total_after(candidate);
-    double gain = 0;
-    for (std::size_t o = 0; o < after.size(); ++o) {
-      gain += 10 * portable::log10(std::max(total_[o], kEnough) / std::max(after[o], kEnough));
-    }
-    if (gain <= min_rate_ * cost) return;
-    candidate.gain = static_cast<int>(std::lround(16 * portable::log2(gain / std::max(cost, 1.0))));
-    const auto rank = [&](const Candidate& of) {
-      if (of.is_node)
-        return std::tuple(-of.gain, true, structure_[graph_.nodes()[of.index].outputs[0].index], of.index);
-      std::uint64_t least = structure_[of.index];
-      for (const std::uint32_t v : members_[of.index]) least = std::min(least, structure_[v]);
-      return std::tuple(-of.gain, false, least, of.index);
+  // Whether the sets fit in 16 bits. If one alone does not, it never will.
+  bool take_memory(const std::vector<std::uint32_t>& sets, double most) {
+    if (std::ranges::any_of(sets, [&](std::uint32_t set) { return is_rejected_[set]; })) return false;
+    const auto add_bytes = [&](double factor) {
+      for (const std::uint32_t set : sets) {
+        for (const std::uint32_t v : members_[set]) {
+          if (graph_.values()[v].kind != ValueKind::kConstant) memory_.add(v, factor * count(v));
+        }
+      }
     };
-    if (!best || rank(candidate) < rank(*best)) best = candidate;
+    add_bytes(1);
+    if (memory_.most() <= most) return true;
+    add_bytes(-1);
+    if (sets.size() == 1) is_rejected_[sets[0]] = true;
+    return false;
   }
 
   const Graph& graph_;
@@ -307,15 +287,14 @@ class Widener {
   Ranges& ranges_;
   const NoiseModel& noise_;
   std::vector<std::uint64_t> structure_;
+  MemoryNeeded memory_;
   std::vector<bool> is_wide_;                                 // by value
   std::vector<bool> reads_wide_;                              // by node
-  std::vector<bool> in_codes_;                                // by node
+  std::vector<bool> in_codes_, shares_;                       // by node
   std::vector<std::vector<std::uint32_t>> members_, makers_;  // by set
   std::vector<std::vector<Read>> reads_;                      // by set
-  std::vector<double> noise_of_set_;                          // the power of rounding to 8 bits
-  std::vector<double> total_;                                 // by output
-  double min_rate_ = 0;
-  std::vector<Candidate> rejected_;  // too much memory
+  std::vector<Figures> figures_;                              // by set
+  std::vector<bool> is_rejected_;                             // by candidate: too much memory
 };
 
 }  // namespace
