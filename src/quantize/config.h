@@ -15,7 +15,8 @@
 //   front = 0.075                 # share of the model's products that its first layers may compute in float, or of 16
 //                                 # bits where the target has no float
 //   wide = true                   # 16 bits for what only sums of 32 bits read, where the target has both
-//   widen = 0.1                   # share of the model's cost that 16 bits may add where they gain the outputs most
+//   widen = 0.1                   # share of the model's cost that 16 bits, or float where the target has it, may add
+//                                 # where they gain the outputs most
 //   promote = 0                   # so many of the worst nodes are computed in float, or have 16 bits
 //
 //   [[rule]]                      # for the nodes that all of its globs match; as many rules as you like
@@ -81,7 +82,7 @@ struct QuantConfig {
   // and their weights next to nothing, they stay in float where the target has it, or read 16 bits.
   double front = 0.075;
   bool wide = true;                // codes of 16 bits where they cost next to nothing
-  double widen = 0.1;              // share of the model's cost that more values of 16 bits may add
+  double widen = 0.1;              // share of the model's cost that more values of 16 bits or in float may add
   std::size_t promote = 0;         // so many of the worst nodes are computed in float, or have 16 bits
   std::vector<QuantRule> rules;    // the last that matches wins, for each setting
   std::string file;                // of the rules, for messages

@@ -37,6 +37,19 @@ bool has_weights(Op op) {
   return std::ranges::find(roles, Role::kWeight) != roles.end();
 }
 
+double products_of(const Graph& graph, const Node& node) {
+  const auto made = static_cast<double>(elements_of(graph, node.outputs[0]));
+  const auto inner = [&](ValueId id, std::size_t axis) {
+    const Shape& shape = graph.type(id).shape;
+    return axis < shape.size() && shape[axis].is_fixed() ? static_cast<double>(shape[axis].value()) : 1.0;
+  };
+  if (has_weights(node.op)) {
+    return made * static_cast<double>(elements_of(graph, node.inputs[1])) / std::max(inner(node.inputs[1], 0), 1.0);
+  }
+  if (def(node.op).noise != NoiseFlow::kSumsProducts) return 0;
+  return made * inner(node.inputs[0], graph.type(node.inputs[0]).shape.size() - 1);
+}
+
 std::vector<bool> front_layers(const Graph& graph, double share) {
   constexpr double kMostWeights = 0.01;  // of all
   const std::size_t count = graph.nodes().size();

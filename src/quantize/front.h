@@ -9,6 +9,8 @@ namespace isthmus {
 
 // Whether an op has weights, which makes its nodes layers.
 bool has_weights(Op op);
+// How many products of two numbers the node computes.
+double products_of(const Graph& graph, const Node& node);
 
 // By node: whether it is one of the first layers, whose products are no more than this share of all and whose weights
 // are next to nothing. A layer is among them only with all layers that stand before it. Those with the fewest layers

@@ -10,14 +10,12 @@
 namespace isthmus {
 namespace {
 
-// The power of noise over that of an output which needs no more precision: 60 dB.
-constexpr double kEnough = 0x1p-20;
 // Of the noise, as long as bounds hold.
 constexpr double kInterval = 0.95;
 
-// In dB, for an output with so much noise, by taking some of it away.
-double gain(double noise, double less) {
-  return 10 * portable::log10(std::max(noise, kEnough) / std::max(noise - less, kEnough));
+// In dB, for an output with so much noise, by taking some of it away; less noise than enough is not better.
+double gain(double noise, double less, double enough) {
+  return 10 * portable::log10(std::max(noise, enough) / std::max(noise - less, enough));
 }
 
 }  // namespace
@@ -98,13 +96,13 @@ void GainQueue::push(std::uint32_t candidate) {
 }
 
 std::optional<int> GainQueue::steps_of(double gain, double cost) const {
-  if (!(gain > min_rate_ * cost)) return std::nullopt;
+  if (!(gain > std::max(min_rate_ * cost, 0.0))) return std::nullopt;
   return static_cast<int>(std::lround(16 * portable::log2(gain / std::max(cost, 1.0))));
 }
 
 std::optional<int> GainQueue::gain_of(const Candidate& candidate) const {
   double sum = 0;
-  for (std::size_t o = 0; o < noise_.size(); ++o) sum += gain(noise_[o], candidate.less[o]);
+  for (std::size_t o = 0; o < noise_.size(); ++o) sum += gain(noise_[o], candidate.less[o], enough_);
   return steps_of(sum, candidate.cost);
 }
 
@@ -115,8 +113,8 @@ std::optional<int> GainQueue::most_of(const Candidate& candidate) const {
   double sum = 0;
   for (std::size_t o = 0; o < noise_.size(); ++o) {
     const double less = candidate.less[o];
-    const double noise = less > 0 ? std::clamp(kEnough + less, least_noise_[o], most_noise_[o]) : most_noise_[o];
-    const double most = gain(noise, less);
+    const double noise = less > 0 ? std::clamp(enough_ + less, least_noise_[o], most_noise_[o]) : most_noise_[o];
+    const double most = gain(noise, less, enough_);
     sum += most > 0 ? kRounding * most : most / kRounding;
   }
   return steps_of(sum, candidate.cost);

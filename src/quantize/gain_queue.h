@@ -10,8 +10,8 @@
 
 namespace isthmus {
 
-// The noise of outputs is in parts of their own power, and more than 60 dB below it nothing is gained any more. Gains
-// are compared in steps of 1/16 of an octave, far above the noise of float kernels.
+// The noise of outputs is in parts of their own power. Gains are compared in steps of 1/16 of an octave, far above the
+// noise of float kernels.
 //
 // Every change that is taken makes all others count more, as less noise is left. Each candidate is kept with the most
 // that it can gain before an output has lost a twentieth of its noise; only those that could be best are computed, so
@@ -22,8 +22,10 @@ class GainQueue {
   // Of two candidates that gain as much: the one with the lower rank is taken.
   using Rank = std::tuple<bool, std::uint64_t, std::uint32_t>;
 
-  // A candidate must gain more than `min_rate` dB, of all outputs together, for a unit of its cost.
-  GainQueue(Powers noise, double min_rate) : noise_(std::move(noise)), min_rate_(min_rate) {}
+  // A candidate must gain more than `min_rate` dB, of all outputs together, for a unit of its cost. An output with so
+  // little noise as `enough` gains nothing any more.
+  GainQueue(Powers noise, double min_rate, double enough)
+      : noise_(std::move(noise)), min_rate_(min_rate), enough_(enough) {}
 
   // A candidate, or new figures of one: what it costs, and what it takes from the noise of the outputs.
   void set(std::uint32_t candidate, double cost, Powers less, Rank rank);
@@ -62,6 +64,7 @@ class GainQueue {
 
   Powers noise_;
   double min_rate_ = 0;
+  double enough_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Entry> heap_;
   Powers most_noise_, least_noise_;  // for which the bounds of the heap hold

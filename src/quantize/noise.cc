@@ -116,6 +116,7 @@ NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
   NoiseModel model;
   model.of_value_.assign(graph.values().size(), Powers(count, 0.0));
   model.of_read_.resize(graph.nodes().size());
+  model.of_layer_.assign(graph.nodes().size(), 0.0);
   model.of_weights_.assign(count, 0.0);
   for (std::size_t i = 0; i < count; ++i) {
     model.of_value_[outputs[i].index][i] += ratio(1, spread_of(ranges, outputs[i]).power);
@@ -131,6 +132,7 @@ NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
       if (!is_data_input(node.op, i) || graph.type(input).dtype != DType::kF32) continue;
       const double gain = has_weights(node.op) ? layer.gain : gain_of(graph, ranges, node, i);
       const double of_weights = layer.of_weights * (layer.of_weights > 0 ? spread_of(ranges, input).power : 0);
+      model.of_layer_[n] += of_weights;
       for (std::size_t o = 0; o < count; ++o) {
         const double here = std::min(gain * of_result[o], kMost);
         model.of_read_[n][i][o] = here;

@@ -1,6 +1,7 @@
 // How much of the noise in each value reaches the outputs, from statistics alone.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "ir/graph.h"
@@ -23,10 +24,14 @@ class NoiseModel {
   const Powers& of_read(NodeId id, std::size_t input) const { return of_read_[id.index][input]; }
   // What the rounded weights of all layers make of the outputs, in codes of 8 bits.
   const Powers& of_weights() const { return of_weights_; }
+  // The power of what a layer's rounded weights make of its result.
+  double of_weights(NodeId id) const { return of_layer_[id.index]; }
+  std::size_t outputs() const { return of_weights_.size(); }
 
  private:
   std::vector<Powers> of_value_;
   std::vector<std::vector<Powers>> of_read_;
+  std::vector<double> of_layer_;
   Powers of_weights_;
 };
 

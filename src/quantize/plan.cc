@@ -15,6 +15,7 @@
 #include "ops/table.h"
 #include "quantize/grid.h"
 #include "quantize/groups.h"
+#include "quantize/more_float.h"
 #include "quantize/precision.h"
 #include "quantize/ratios.h"
 #include "quantize/reader_codes.h"
@@ -215,6 +216,11 @@ Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Sta
   const Pins pins = pins_of(graph);
   const std::vector<DType> asked = asked_widths(graph, settings, config);
   Ranges ranges_asked(graph, statistics, settings, asked, pins);
+  const bool is_quantized = !pins.empty() || pinned_flow(graph).has_rows;
+  if (target.integers.has_float && config.widen > 0 && ranges_asked.is_known() && !is_quantized) {
+    const auto wanted = TRY(more_float(graph, target, precisions, settings, config, ranges_asked));
+    precisions = choose_precisions(graph, target, settings, config, wanted);
+  }
   ChosenWidths widths = TRY(choose_widths(graph, target, precisions.of_node, settings, config, ranges_asked));
   const std::vector<DType>& storage = widths.of_value;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -235,8 +241,7 @@ Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Sta
   for (std::uint32_t i = 0; i < plan.groups.size(); ++i) {
     if (!TRY(choose_parameters(graph, pins, is_fused, ranges, plan.groups[i]))) plan.unknown.push_back(i);
   }
-  const bool knows_archive = !pins.empty() || pinned_flow(graph).has_rows;
-  plan.has_ranges = ranges.is_known() || (knows_archive && plan.unknown.empty());
+  plan.has_ranges = ranges.is_known() || (is_quantized && plan.unknown.empty());
   TRY(narrow_readers(graph, target.integers, widths, ranges, plan));
   TRY(choose_constants(graph, target, storage, ranges, plan));
   if (plan.has_ranges) {
@@ -246,7 +251,7 @@ Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Sta
   }
   choose_states(graph, config, plan);
   warn_of_pins(graph, plan, config, diagnostics);
-  if (knows_archive && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
+  if (is_quantized && !plan.unknown.empty()) warn_of_unknown(graph, plan, diagnostics);
   return plan;
 }
 

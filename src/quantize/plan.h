@@ -33,6 +33,7 @@ enum class PrecisionCause : std::uint8_t {
   kStep,          // a step of something that loses too much in integers
   kWanted,        // the user's configuration keeps it in float
   kFront,         // one of the first layers, which may stay in float
+  kGains,         // the outputs gain so much by float that it pays
   kLayer,         // it has weights, and the device computes it with codes
   kFused,         // a clamp that is part of the node before it
   kOnlyIntegers,  // the device has no floats

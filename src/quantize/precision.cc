@@ -153,14 +153,13 @@ std::vector<bool> fused_clamps(const Graph& graph, const TargetDesc& target) {
 }
 
 Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const std::vector<NodeSettings>& settings,
-                             const QuantConfig& config) {
+                             const QuantConfig& config, std::span<const std::optional<Precision>> wanted) {
   const std::size_t count = graph.nodes().size();
   Precisions result{std::vector<Precision>(count, Precision::kFloat),
                     std::vector<PrecisionCause>(count, PrecisionCause::kFewestBytes),
-                    std::vector<std::optional<Reason>>(count)};
+                    std::vector<std::optional<Reason>>(count), std::vector<bool>(count, false)};
   PrecisionNetwork network(graph, config);
   const IntegerRules& rules = target.integers;
-  std::vector<bool> can_have_rows(count, false);
   const std::vector<bool> is_fused = fused_clamps(graph, target);
   const PinnedFlow pinned = pinned_flow(graph);
   const bool has_front =
@@ -194,8 +193,12 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
                                rules.quantizes_rows != nullptr && rules.quantizes_rows(graph, node);
     if (refused) {
       network.pin(i, Precision::kFloat);
+    } else if (!wanted.empty() && wanted[i]) {
+      network.pin(i, Precision::kFloat);
+      result.can_have_rows[i] = wanted[i] == Precision::kRows;
+      result.causes[i] = PrecisionCause::kGains;
     } else if (has_rows_form && pinned.is_in_rows[node.inputs[0].index]) {
-      can_have_rows[i] = true;
+      result.can_have_rows[i] = true;
       network.pin(i, Precision::kFloat);
       result.causes[i] = PrecisionCause::kArchive;
     } else if (archive) {
@@ -203,8 +206,8 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
       network.pin(i, archive == PrecisionCause::kArchive ? Precision::kCodes : Precision::kFloat);
       result.causes[i] = *archive;
     } else if (has_weights(node.op)) {
-      can_have_rows[i] = has_rows_form;
-      if (can_have_rows[i]) continue;
+      result.can_have_rows[i] = has_rows_form;
+      if (result.can_have_rows[i]) continue;
       network.pin(i, Precision::kCodes);
       result.causes[i] = PrecisionCause::kLayer;
     } else if (is_fused[i] && !graph.producer(node.inputs[0])->in_float &&
@@ -220,7 +223,7 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
   for (std::size_t i = 0; i < count; ++i) {
     if (in_codes[PrecisionNetwork::place(i)]) {
       result.of_node[i] = Precision::kCodes;
-    } else if (can_have_rows[i]) {
+    } else if (result.can_have_rows[i]) {
       result.of_node[i] = Precision::kRows;
     }
   }

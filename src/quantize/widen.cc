@@ -25,23 +25,13 @@ constexpr double kFreeBytes = 4096;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
 
+// The power of noise over that of an output which needs no more precision: 60 dB.
+constexpr double kEnough = 0x1p-20;
+
 struct Read {
   std::uint32_t node;
   std::size_t input;
 };
-
-double products_of(const Graph& graph, const Node& node) {
-  const auto made = static_cast<double>(elements_of(graph, node.outputs[0]));
-  const auto inner = [&](ValueId id, std::size_t axis) {
-    const Shape& shape = graph.type(id).shape;
-    return axis < shape.size() && shape[axis].is_fixed() ? static_cast<double>(shape[axis].value()) : 1.0;
-  };
-  if (has_weights(node.op)) {
-    return made * static_cast<double>(elements_of(graph, node.inputs[1])) / std::max(inner(node.inputs[1], 0), 1.0);
-  }
-  if (def(node.op).noise != NoiseFlow::kSumsProducts) return 0;
-  return made * inner(node.inputs[0], graph.type(node.inputs[0]).shape.size() - 1);
-}
 
 // A candidate is a set, by its number, or a node, by its number behind those of all sets.
 class Widener {
@@ -75,7 +65,7 @@ class Widener {
   Expected<Widened> run(double share) {
     TRY(measure());
     const double all = cost_of_all();
-    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all);
+    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all, kEnough);
     for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
     for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
     const double max_memory = std::max(kMaxMemory * memory_.most(), memory_.most() + kFreeBytes);

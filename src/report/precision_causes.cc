@@ -17,6 +17,8 @@ constexpr PrecisionWords kWords[] = {
     {PrecisionCause::kFront, "front",
      "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
      "`front = 0` in quant.toml brings it to integers"},
+    {PrecisionCause::kGains, "gains", "the outputs gain so much by float there that it pays",
+     "`widen = 0` in quant.toml brings it to integers"},
     {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
     {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},

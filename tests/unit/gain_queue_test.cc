@@ -14,6 +14,8 @@
 namespace isthmus::gain_queue_test {
 namespace {
 
+constexpr double kEnough = 0x1p-20;
+
 struct Offer {
   double cost = 0;
   GainQueue::Powers less;
@@ -23,7 +25,6 @@ struct Offer {
 // By its definition.
 std::optional<std::uint32_t> best_of(const std::vector<Offer>& offers, const GainQueue::Powers& noise, double min_rate,
                                      double left) {
-  constexpr double kEnough = 0x1p-20;
   std::optional<std::pair<long, std::uint32_t>> best;
   for (std::uint32_t i = 0; i < offers.size(); ++i) {
     if (!offers[i].is_open || offers[i].cost > left) continue;
@@ -55,7 +56,7 @@ TEST(GainQueue, TakesWhatIsBestInEveryStep) {
       }
     }
     const double min_rate = 1e-4;
-    GainQueue queue(noise, min_rate);
+    GainQueue queue(noise, min_rate, kEnough);
     const auto set = [&](std::uint32_t i) { queue.set(i, offers[i].cost, offers[i].less, {false, 0, i}); };
     for (std::uint32_t i = 0; i < offers.size(); ++i) set(i);
     double left = 4000;
