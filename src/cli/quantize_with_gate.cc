@@ -109,8 +109,8 @@ struct TrialData {
   std::optional<Statistics> statistics;  // of other samples than the trials'; else those of all samples serve
 };
 
-// A small model is calibrated once more on every other sample, and judged on those between and on the held-out ones:
-// what was measured on a sample flatters it. For a large one, held-out samples and some that calibration saw serve.
+// A small model is calibrated once more on every other sample, and judged on those between: what was measured on a
+// sample flatters it. For a large one some that calibration saw serve. Held-out samples judge the model as it will be.
 Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& journey, const Attempts& attempts) {
   const std::vector<Sample>& seen = journey.held_out.seen;
   // A model with states is judged on one sequence from its start.
@@ -129,7 +129,7 @@ Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& 
     if (is_split && i % 2 == 0) {
       calibrated.push_back(seen[i]);
     } else {
-      TRY(add(seen[i], is_split));
+      TRY(add(seen[i], false));
     }
   }
   if (!is_split) return result;
@@ -154,8 +154,9 @@ Expected<void> quantize_with_gate(const JourneyOptions& options, Journey& journe
     if (const auto data = trial_data_of(options, journey, attempts)) {
       std::optional<Attempts> apart;
       if (data->statistics) apart.emplace(options, journey, &*data->statistics);
-      const Attempt attempt = [&](const QuantConfig& config) { return (apart ? *apart : attempts).runner(config); };
-      const GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = has_float_stem(journey)};
+      const Attempt attempt = [&](const QuantConfig& config) { return attempts.runner(config); };
+      GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = has_float_stem(journey)};
+      if (apart) gate.apart = [&](const QuantConfig& config) { return apart->runner(config); };
       journey.config = without_harm(journey.config, data->trials, attempt, gate, switched_off);
     }
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "quantize/techniques.h"
@@ -24,40 +25,51 @@ int tenths(const SignalToNoise& error) {
 // Of each output of real numbers.
 struct Score {
   std::vector<int> held_out, all;
+  std::vector<int> chance;  // of what is held out
 };
 
 struct Loss {
   int held_out = 0;  // tenths of a dB
   int all = 0;
+  int chance = 0;
   std::size_t output = 0;
-  bool operator<(const Loss& other) const { return std::pair(all, held_out) < std::pair(other.all, other.held_out); }
+
+  // What the held-out samples say counts where it is more than chance, and either that is small or the others gain
+  // nothing to speak of.
+  int certain() const {
+    constexpr int kDeviations = 2;
+    constexpr int kSmall = 3;
+    const bool is_sure = chance <= kSmall || all > -10 * kMaxLossDb;
+    return is_sure ? std::max(all, held_out - kDeviations * chance) : all;
+  }
+  bool operator<(const Loss& other) const {
+    return std::tuple(certain(), all, held_out) < std::tuple(other.certain(), other.all, other.held_out);
+  }
 };
 
 // The largest loss against another score.
 Loss loss_of(const Score& score, const Score& other) {
   Loss worst;
   for (std::size_t i = 0; i < score.all.size(); ++i) {
-    const Loss here{other.held_out[i] - score.held_out[i], other.all[i] - score.all[i], i};
+    const Loss here{other.held_out[i] - score.held_out[i], other.all[i] - score.all[i], score.chance[i], i};
     if (worst < here) worst = here;
   }
   return worst;
 }
 
-bool is_harm(const Loss& loss, double limit_db = kMaxLossDb) {
-  const long limit = std::lround(10 * limit_db);
-  return loss.all > limit || (loss.all > 0 && loss.held_out > limit);
-}
+bool is_harm(const Loss& loss, double limit_db = kMaxLossDb) { return loss.certain() > std::lround(10 * limit_db); }
 
 class Gate {
  public:
-  Gate(QuantConfig config, std::span<const Trial> trials, const Attempt& attempt, Diagnostics& diagnostics)
-      : wanted_(std::move(config)), trials_(trials), attempt_(attempt), diagnostics_(diagnostics) {
+  Gate(QuantConfig config, std::span<const Trial> trials, const Attempt& attempt, const GateOptions& options,
+       Diagnostics& diagnostics)
+      : wanted_(std::move(config)), trials_(trials), attempt_(attempt), options_(options), diagnostics_(diagnostics) {
     for (const Technique& technique : techniques()) {
       if (technique.is_on(wanted_)) (is_asked_for(technique, wanted_) ? asked_for_ : on_).push_back(&technique);
     }
   }
 
-  QuantConfig run(const GateOptions& options) {
+  QuantConfig run() {
     if (on_.empty() && asked_for_.empty()) return wanted_;
     // What cannot be compared is no worse; the caller finds out why.
     auto first = score(wanted_);
@@ -67,10 +79,10 @@ class Gate {
     const Score plain = score(without(on_)).value_or(score_);
     while (!on_.empty() && is_harm(loss_of(score_, plain))) remove_best(plain);
     restore(plain);
-    while (options.tries_each && !on_.empty() && remove_harmful()) {
+    while (options_.tries_each && !on_.empty() && remove_harmful()) {
     }
     for (const Technique* technique : off_) say(*technique);
-    if (options.float_costs_time) remove_useless(plain);
+    if (options_.float_costs_time) remove_useless(plain);
     warn_of_asked_for();
     return without(off_);
   }
@@ -86,6 +98,7 @@ class Gate {
 
   Expected<Score> measured(const QuantConfig& config) const {
     const Runner runner = TRY(attempt_(config));
+    const Runner apart = options_.apart ? TRY(options_.apart(config)) : runner;
     std::vector<std::size_t> real;
     for (std::size_t i = 0; i < trials_[0].wanted.size(); ++i) {
       const auto& wanted = trials_[0].wanted[i];
@@ -93,21 +106,25 @@ class Gate {
     }
     std::vector<SignalToNoise> held_out(real.size());
     std::vector<SignalToNoise> all(real.size());
+    std::vector<std::uint64_t> numbers(real.size(), 0);
     for (const Trial& trial : trials_) {
-      const auto found = TRY(runner(trial.inputs));
+      const auto found = TRY((trial.is_held_out ? runner : apart)(trial.inputs));
       for (std::size_t place = 0; place < real.size(); ++place) {
         const std::size_t i = real[place];
         const bool is_comparable = i < found.size() && found[i] && found[i]->dtype() == DType::kF32 &&
                                    trial.wanted[i]->count() == found[i]->count();
         if (!is_comparable) return bad_input(fmt::format("output_{} has another type or size than in float", i));
         all[place].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
-        if (trial.is_held_out) held_out[place].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
+        if (!trial.is_held_out) continue;
+        held_out[place].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
+        numbers[place] += static_cast<std::uint64_t>(found[i]->count());
       }
     }
     Score result;
     for (std::size_t place = 0; place < real.size(); ++place) {
       result.held_out.push_back(tenths(held_out[place]));
       result.all.push_back(tenths(all[place]));
+      result.chance.push_back(static_cast<int>(std::lround(10 * chance_db(numbers[place]))));
     }
     return result;
   }
@@ -223,17 +240,21 @@ class Gate {
     const std::size_t output = loss_of(there, here).output;
     return fmt::format(
         "output_{} is {:.1f} dB from float with it and {:.1f} without it on {} that calibration did not see", output,
-        0.1 * there.held_out[output], 0.1 * here.held_out[output], held_out());
+        0.1 * unseen(there)[output], 0.1 * unseen(here)[output], samples());
   }
 
-  std::string held_out() const {
-    const auto count = std::ranges::count_if(trials_, &Trial::is_held_out);
+  // On samples that calibration did not see: all of them, where it was done apart.
+  const std::vector<int>& unseen(const Score& score) const { return options_.apart ? score.all : score.held_out; }
+  std::string samples() const {
+    const auto count = std::ranges::count_if(
+        trials_, [&](const Trial& trial) { return trial.is_held_out || options_.apart != nullptr; });
     return fmt::format("{} sample{}", count, count == 1 ? "" : "s");
   }
 
   QuantConfig wanted_;
   std::span<const Trial> trials_;
   const Attempt& attempt_;
+  const GateOptions& options_;
   Diagnostics& diagnostics_;
   List on_;                                    // that may still be switched off
   List off_;                                   // that are
@@ -244,9 +265,15 @@ class Gate {
 
 }  // namespace
 
+// Of the logarithm of a mean of squares, and twice its variance.
+double chance_db(std::uint64_t numbers) {
+  constexpr double kDbOfRatio = 4.343;
+  return kDbOfRatio * std::sqrt(2 * 2 / static_cast<double>(std::max<std::uint64_t>(numbers, 1)));
+}
+
 QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
                          const GateOptions& options, Diagnostics& diagnostics) {
-  return Gate(config, trials, attempt, diagnostics).run(options);
+  return Gate(config, trials, attempt, options, diagnostics).run();
 }
 
 }  // namespace isthmus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -20,6 +21,9 @@ namespace isthmus {
 inline constexpr double kMaxLossDb = 0.5;
 inline constexpr double kMaxLossOfOneDb = 1.0;
 
+// By how many dB the errors of two ways of rounding, each of so many numbers, differ by chance: a standard deviation.
+double chance_db(std::uint64_t numbers);
+
 // A sample, and what the model in float makes of it.
 struct Trial {
   std::vector<Tensor> inputs;
@@ -31,6 +35,8 @@ struct Trial {
 using Attempt = std::function<Expected<Runner>(const QuantConfig&)>;
 
 struct GateOptions {
+  // For trials that are not held out: the same, calibrated without them. Else the first attempt serves.
+  Attempt apart = {};
   bool tries_each = false;        // also find single techniques that hurt behind others that help
   bool float_costs_time = false;  // first layers in float are slower than in int8: they must gain something
 };
@@ -40,11 +46,11 @@ struct GateOptions {
 // removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A technique that costs time
 // goes where it gains less than its row asks for on every output.
 //
-// Worse means by more than these limits over all samples, or on the held-out ones where all samples together agree that
-// it is a loss: a single held-out sample often says so by chance. What the user asked
-// for by name stays, with a warning. All else that is switched off is said as well. An attempt that fails decides
-// nothing. Figures are compared in steps of 0.1 dB, so that float kernels of different CPUs seldom lead to different
-// decisions; trials on the interpreters never do.
+// Worse means by more than these limits over all samples, or on the held-out ones where it is more than chance explains
+// and, with few numbers, all samples together gain nothing: one sample of ten classes differs by some dB in any two
+// ways of rounding. What the user asked for by name stays, with a warning. All else that is switched off is said as
+// well. An attempt that fails decides nothing. Figures are compared in steps of 0.1 dB, so that float kernels of
+// different CPUs seldom lead to different decisions; trials on the interpreters never do.
 QuantConfig without_harm(const QuantConfig& config, std::span<const Trial> trials, const Attempt& attempt,
                          const GateOptions& options, Diagnostics& diagnostics);
 

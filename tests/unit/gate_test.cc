@@ -37,7 +37,8 @@ struct MadeUp {
         return std::vector<std::optional<Tensor>>{result};
       });
     };
-    return without_harm(config, trials, attempt, {tries_each, float_costs_time}, diagnostics);
+    const GateOptions options{.tries_each = tries_each, .float_costs_time = float_costs_time};
+    return without_harm(config, trials, attempt, options, diagnostics);
   }
 };
 
@@ -133,6 +134,35 @@ TEST(Gate, AChanceOnTheSamplesThatAreHeldOutIsNoHarm) {
     return config.equalize == is_held_out ? 0.02F : 0.01F;  // worse on 1 of 8, better on the others
   }};
   EXPECT_TRUE(model.judge({}, true).equalize);
+}
+
+TEST(Gate, MoreThanAChanceOnTheSamplesThatAreHeldOutIsHarm) {
+  MadeUp model{[](const QuantConfig& config, bool is_held_out) {
+    return is_held_out && config.equalize ? 0.5F : 0.01F;  // 34 dB
+  }};
+  EXPECT_FALSE(model.judge({}, false).equalize);
+  EXPECT_NEAR(chance_db(1'000'000), 0, 0.01);
+  EXPECT_GT(chance_db(10), 2);
+}
+
+TEST(Gate, WhatIsNotHeldOutRunsApart) {
+  // Only the model that was calibrated apart shows the harm.
+  const auto runner = [](float error) {
+    return Runner([error](std::span<const Tensor>) -> Expected<std::vector<std::optional<Tensor>>> {
+      Tensor result(DType::kF32, {1});
+      result.mutable_data<float>()[0] = 1 + error;
+      return std::vector<std::optional<Tensor>>{result};
+    });
+  };
+  Tensor one(DType::kF32, {1});
+  one.mutable_data<float>()[0] = 1;
+  const std::vector<Trial> trials{{{one}, {one}, true}, {{one}, {one}, false}};
+  GateOptions options{.apart = [&](const QuantConfig& config) { return runner(config.equalize ? 0.5F : 0.01F); }};
+  const Attempt attempt = [&](const QuantConfig&) { return runner(0.01F); };
+  Diagnostics diagnostics;
+  EXPECT_FALSE(without_harm({}, trials, attempt, options, diagnostics).equalize);
+  ASSERT_THAT(diagnostics.entries(), SizeIs(1));
+  EXPECT_THAT(diagnostics.entries()[0].text, HasSubstr("on 2 samples that calibration did not see"));
 }
 
 TEST(Gate, AttemptsThatFailDecideNothing) {
