@@ -88,13 +88,12 @@ RunnerMaker reference_runners(const Graph& graph) {
   };
 }
 
-RunnerMaker integer_runners(const Graph& quantized, Arithmetic arithmetic) {
-  return [&quantized, arithmetic]() -> Expected<Runner> {
+RunnerMaker integer_runners(const Graph& quantized, const IntegerKernels& kernels) {
+  const auto interpreter = std::make_shared<IntegerInterpreter>(quantized, kernels);
+  return [&quantized, interpreter]() -> Expected<Runner> {
     const auto states = std::make_shared<StateValues>(TRY(initial_states(quantized)));
     return with_border(
-        [&quantized, arithmetic, states](std::span<const Tensor> inputs) {
-          return interpret_integers(quantized, inputs, arithmetic, {}, states.get());
-        },
+        [interpreter, states](std::span<const Tensor> inputs) { return interpreter->run(inputs, {}, states.get()); },
         quantized);
   };
 }

@@ -19,6 +19,6 @@ Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model
 
 // On the interpreters, with the same bits on every CPU. The graph must outlive them.
 RunnerMaker reference_runners(const Graph& graph);
-RunnerMaker integer_runners(const Graph& quantized, Arithmetic arithmetic);
+RunnerMaker integer_runners(const Graph& quantized, const IntegerKernels& kernels);
 
 }  // namespace isthmus

@@ -73,7 +73,7 @@ class Attempts {
   Expected<Runner> runner(const QuantConfig& config) {
     Tried& tried = *TRY(quantized(config));
     const Graph& graph = tried.model.quantized.graph;
-    if (options_.samples.is_reproducible) return integer_runners(graph, journey_.target().integers.arithmetic)();
+    if (options_.samples.is_reproducible) return integer_runners(graph, *journey_.target().integers.kernels)();
     if (!tried.compiled) {
       tried.compiled =
           TRY(compile(graph, tried.model.partitioning, journey_.target(), journey_.opened.model.examples, nullptr));

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "exec/integer.h"
-#include "exec/integer_constants.h"
+#include "exec/integer_codes.h"
 #include "exec/interpreter.h"
 #include "quantize/precision.h"
 
@@ -63,6 +63,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
   }
   StateValues in_float = TRY(initial_states(model));
   StateValues in_codes = TRY(initial_states(graph));
+  IntegerInterpreter interpreter(graph, *target.integers.kernels);
   for (std::size_t done = 0; done < most; ++done) {
     const auto sample = TRY(samples.next());
     if (!sample) break;
@@ -84,7 +85,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
       error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
     };
-    TRY(interpret_integers(graph, *sample, target.integers.arithmetic, compare, &in_codes));
+    TRY(interpreter.run(*sample, compare, &in_codes));
   }
   std::vector<ValueError> result;
   for (const auto& [value, error] : errors) result.push_back(error);

@@ -4,34 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "exec/evaluate.h"
-#include "exec/integer_constants.h"
-#include "exec/integer_dynamic.h"
+#include "exec/integer_codes.h"
 #include "exec/integer_kernel.h"
 #include "ops/table.h"
 
 namespace isthmus {
 namespace {
-
-using IntegerTable = std::array<const IntegerKernelDef*, kOpCount>;
-
-IntegerTable make_integer_table() {
-  IntegerTable table{};
-  for (const auto family :
-       {integer_type_kernels(), integer_movement_kernels(), integer_product_kernels(), integer_binary_kernels(),
-        integer_unary_kernels(), integer_reduce_kernels(), integer_pool_kernels(), integer_image_kernels(),
-        integer_softmax_kernels(), integer_norm_kernels()}) {
-    for (const IntegerKernelDef& row : family) {
-      const IntegerKernelDef*& place = table.at(static_cast<std::size_t>(row.op));
-      CHECK(place == nullptr, "two integer kernels for " + std::string(name_of(row.op)));
-      place = &row;
-    }
-  }
-  return table;
-}
 
 // What must hold of any codes, whatever reads them.
 std::optional<std::string> refuse_quant(const TensorType& type) {
@@ -60,23 +41,24 @@ std::optional<std::string> refuse_quant(const TensorType& type) {
 }
 
 // Codes of activations.
-std::optional<std::string> refuse_codes(const TensorType& type, const IntegerKernelDef& row, Arithmetic arithmetic) {
+std::optional<std::string> refuse_codes(const TensorType& type, const IntegerKernelRow& row,
+                                        IntegerKernels::Codes codes) {
   if (!type.quant) return fmt::format("{} without parameters beside codes", name_of(type.dtype));
   if (type.quant->axis >= 0) return "data with several scales";
   const bool is_wide = type.dtype == DType::kI16;
-  if (is_wide && (arithmetic == Arithmetic::kXnnpack || type.quant->zero_point != 0)) return "codes of i16";
+  if (is_wide && (codes == IntegerKernels::Codes::k8 || type.quant->zero_point != 0)) return "codes of i16";
   if (type.dtype == DType::kU8 && !row.takes_u8) return "codes of u8";
   if (type.dtype == DType::kI32 || type.dtype == DType::kI64) return fmt::format("codes of {}", name_of(type.dtype));
   return std::nullopt;
 }
 
 std::optional<std::string> refuse_input(const Graph& graph, const Node& node, std::size_t input,
-                                        const IntegerKernelDef& row, Arithmetic arithmetic) {
+                                        const IntegerKernelRow& row, IntegerKernels::Codes codes) {
   const TensorType& type = graph.type(node.inputs[input]);
   switch (role_of(node.op, input)) {
     case Role::kData:
       if (row.holds == Holds::kResult) return std::nullopt;
-      return refuse_codes(type, row, arithmetic);
+      return refuse_codes(type, row, codes);
     case Role::kWeight:
       if (type.quant && type.dtype == DType::kI8 && type.quant->zero_point == 0) return std::nullopt;
       return fmt::format("a weight of {}", type_text(graph, type));
@@ -92,8 +74,17 @@ std::optional<std::string> refuse_input(const Graph& graph, const Node& node, st
   return std::nullopt;
 }
 
-std::optional<std::string> refuse_values(const Graph& graph, const Node& node, const IntegerKernelDef& row,
-                                         Arithmetic arithmetic) {
+std::optional<std::string> refuse_weights(const Graph& graph, const Node& node, const IntegerKernelRow& row,
+                                          IntegerKernels::Codes codes) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (role_of(node.op, i) != Role::kWeight) continue;
+    if (auto reason = refuse_input(graph, node, i, row, codes)) return reason;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refuse_values(const Graph& graph, const Node& node, const IntegerKernelRow& row,
+                                         IntegerKernels::Codes codes) {
   const TensorType& result = graph.type(node.outputs[0]);
   for (const ValueId input : node.inputs) {
     if (!graph.type(input).quant) continue;
@@ -103,23 +94,49 @@ std::optional<std::string> refuse_values(const Graph& graph, const Node& node, c
     if (auto reason = refuse_quant(result)) return reason;
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (auto reason = refuse_input(graph, node, i, row, arithmetic)) return reason;
+    if (auto reason = refuse_input(graph, node, i, row, codes)) return reason;
     const bool is_data = role_of(node.op, i) == Role::kData;
     if (is_data && row.shares &&
         (graph.type(node.inputs[i]).quant != result.quant || graph.type(node.inputs[i]).dtype != result.dtype)) {
       return fmt::format("input {} has other parameters than the result", i);
     }
   }
-  if (row.holds != Holds::kData) return refuse_codes(result, row, arithmetic);
+  if (row.holds != Holds::kData && result.dtype != DType::kBool) return refuse_codes(result, row, codes);
   if (result.quant) return "a result in codes";
   return std::nullopt;
 }
 
 }  // namespace
 
-const IntegerKernelDef* find_integer_kernel(Op op) {
-  static const IntegerTable kTable = make_integer_table();
-  return kTable.at(static_cast<std::size_t>(op));
+IntegerKernels::IntegerKernels(Codes codes, std::initializer_list<std::span<const IntegerKernelRow>> families)
+    : codes_(codes) {
+  for (const auto family : families) {
+    for (const IntegerKernelRow& row : family) {
+      auto& place = rows_.at(static_cast<std::size_t>(row.op));
+      CHECK(!place, "two integer kernels for " + std::string(name_of(row.op)));
+      place = row;
+    }
+  }
+}
+
+std::optional<std::string> IntegerKernels::refusal(const Graph& graph, const Node& node) const {
+  const auto& row = rows_.at(static_cast<std::size_t>(node.op));
+  if (!row) return fmt::format("there is no integer kernel for {}", name_of(node.op));
+  const bool is_in_codes = graph.type(node.inputs[0]).quant || graph.type(node.outputs[0]).quant;
+  if (row->holds == Holds::kEither && !is_in_codes) return refuse_weights(graph, node, *row, codes_);
+  if (auto reason = refuse_values(graph, node, *row, codes_)) return reason;
+  return row->refusal == nullptr ? std::nullopt : row->refusal({graph, node});
+}
+
+Expected<IntegerNode> IntegerKernels::prepare(const Graph& graph, const Node& node) const {
+  if (auto reason = refusal(graph, node)) return fail(ErrorKind::kUnsupported, *std::move(reason));
+  const IntegerKernelRow& row = *rows_[static_cast<std::size_t>(node.op)];
+  if (row.prepare != nullptr) return row.prepare(graph, node);
+  return [&](std::span<const Tensor> inputs, const SymbolValues& symbols) -> Expected<Tensor> {
+    const ConcreteNode numbers = TRY(concrete(graph, node, symbols));
+    const KernelContext plain{inputs, numbers.attrs, graph.type(node.outputs[0]).dtype, numbers.sizes};
+    return row.kernel({plain, graph, node});
+  };
 }
 
 bool is_quantized(const Graph& graph, const Node& node) {
@@ -127,26 +144,11 @@ bool is_quantized(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, holds_codes) || std::ranges::any_of(node.outputs, holds_codes);
 }
 
-std::optional<std::string> integer_refusal(const Graph& graph, const Node& node, Arithmetic arithmetic) {
-  if (arithmetic == Arithmetic::kXnnpack && quantizes_rows(graph, node)) return std::nullopt;
-  const IntegerKernelDef* row = find_integer_kernel(node.op);
-  if (row == nullptr || !(arithmetic == Arithmetic::kXnnpack ? row->in_xnnpack : row->in_tosa)) {
-    return fmt::format("there is no integer kernel for {}", name_of(node.op));
-  }
-  if (auto reason = refuse_values(graph, node, *row, arithmetic)) return reason;
-  return row->refusal == nullptr ? std::nullopt : row->refusal({graph, node, arithmetic});
-}
-
-Expected<Tensor> evaluate_integer_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
-                                       const SymbolValues& symbols, Arithmetic arithmetic) {
-  if (!is_quantized(graph, node)) return evaluate_node(graph, node, inputs, symbols);
-  if (auto reason = integer_refusal(graph, node, arithmetic)) {
-    return fail(ErrorKind::kUnsupported, *std::move(reason));
-  }
-  const ConcreteNode numbers = TRY(concrete(graph, node, symbols));
-  const KernelContext plain{inputs, numbers.attrs, graph.type(node.outputs[0]).dtype, numbers.sizes};
-  if (quantizes_rows(graph, node)) return linear_of_rows(graph, node, plain);
-  return find_integer_kernel(node.op)->kernel({plain, graph, node, arithmetic});
+Expected<IntegerNode> prepare_integer_node(const Graph& graph, const Node& node, const IntegerKernels& kernels) {
+  if (is_quantized(graph, node)) return kernels.prepare(graph, node);
+  return [&](std::span<const Tensor> inputs, const SymbolValues& symbols) {
+    return evaluate_node(graph, node, inputs, symbols);
+  };
 }
 
 Tensor codes_of(const Tensor& numbers, const TensorType& type) {
@@ -164,12 +166,32 @@ Tensor codes_of(const Tensor& numbers, const TensorType& type) {
   return result;
 }
 
+IntegerInterpreter::IntegerInterpreter(const Graph& graph, const IntegerKernels& kernels)
+    : graph_(graph), kernels_(kernels), nodes_(graph.nodes().size()) {}
+
+Expected<const IntegerNode*> IntegerInterpreter::prepared(const Node& node) {
+  const std::lock_guard lock(mutex_);
+  IntegerNode& place = nodes_[static_cast<std::size_t>(&node - graph_.nodes().data())];
+  if (!place) place = TRY(prepare_integer_node(graph_, node, kernels_));
+  return &place;
+}
+
+Expected<std::vector<std::optional<Tensor>>> IntegerInterpreter::run(std::span<const Tensor> inputs,
+                                                                     const Observer& observer, StateValues* states) {
+  const auto evaluate = [&](const Graph&, const Node& node, std::span<const Tensor> arguments,
+                            const SymbolValues& symbols) -> Expected<Tensor> {
+    return (*TRY(prepared(node)))(arguments, symbols);
+  };
+  return interpret_by(evaluate, graph_, inputs, observer, states);
+}
+
 Expected<std::vector<std::optional<Tensor>>> interpret_integers(const Graph& graph, std::span<const Tensor> inputs,
-                                                                Arithmetic arithmetic, const Observer& observer,
+                                                                const IntegerKernels& kernels, const Observer& observer,
                                                                 StateValues* states) {
+  // Nothing is kept of a node that runs once.
   const auto evaluate = [&](const Graph& whole, const Node& node, std::span<const Tensor> arguments,
-                            const SymbolValues& symbols) {
-    return evaluate_integer_node(whole, node, arguments, symbols, arithmetic);
+                            const SymbolValues& symbols) -> Expected<Tensor> {
+    return TRY(prepare_integer_node(whole, node, kernels))(arguments, symbols);
   };
   return interpret_by(evaluate, graph, inputs, observer, states);
 }

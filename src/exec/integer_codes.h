@@ -1,7 +1,8 @@
-// Loops over codes of any width.
+// Types of codes: their range, and loops over codes of any width.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "base/check.h"
 #include "base/dtype.h"
@@ -21,5 +22,18 @@ auto with_codes(DType dtype, Use use) {
       return use(std::int16_t{});
   }
 }
+
+struct CodeRange {
+  std::int32_t min;
+  std::int32_t max;
+};
+// Of i8, u8 and i16.
+inline CodeRange code_range(DType dtype) {
+  return with_codes(dtype, []<class Code>(Code) {
+    return CodeRange{std::numeric_limits<Code>::min(), std::numeric_limits<Code>::max()};
+  });
+}
+// Of two types of codes the one with more bits.
+inline DType wider(DType a, DType b) { return size_of(a) < size_of(b) ? b : a; }
 
 }  // namespace isthmus

@@ -1,7 +1,9 @@
-// The integer kernels: what they are given, and the table of them.
+// Tables of integer kernels, which devices make: what a kernel is given, and what a row says of its op.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +18,6 @@ struct IntegerContext {
   KernelContext plain;
   const Graph& graph;
   const Node& node;
-  Arithmetic arithmetic;
 
   const Tensor& input(std::size_t i) const { return plain.inputs[i]; }
   bool has_input(std::size_t i) const { return i < plain.inputs.size(); }
@@ -35,7 +36,6 @@ using IntegerKernel = Expected<Tensor> (*)(const IntegerContext&);
 struct IntegerSite {
   const Graph& graph;
   const Node& node;
-  Arithmetic arithmetic;
 
   const TensorType& type(std::size_t i) const { return graph.type(node.inputs[i]); }
   const TensorType& type() const { return graph.type(node.outputs[0]); }
@@ -48,37 +48,46 @@ struct IntegerSite {
 };
 using IntegerRefusal = std::optional<std::string> (*)(const IntegerSite&);
 
-// Which values of a node hold codes.
+// Which values of a node hold codes. A result of bool never does.
 enum class Holds : std::uint8_t {
   kCodes,   // data and result
   kResult,  // the result alone
   kData,    // the data alone
+  kEither,  // data and result, or neither of them: only the weights
 };
 
-struct IntegerKernelDef {
+struct IntegerKernelRow {
   Op op;
-  IntegerKernel kernel;
-  bool in_xnnpack = true;
-  bool in_tosa = true;
+  IntegerKernel kernel = nullptr;
+  // In its place, where more than checks can be done before the node runs.
+  Expected<IntegerNode> (*prepare)(const Graph& graph, const Node& node) = nullptr;
   bool shares = false;  // every data input has the parameters of the result: codes are moved or compared
   Holds holds = Holds::kCodes;
   bool takes_u8 = false;             // which only stand at the border of a model
   IntegerRefusal refusal = nullptr;  // what is asked besides
 };
 
-// Null where no arithmetic has one.
-const IntegerKernelDef* find_integer_kernel(Op op);
+class IntegerKernels {
+ public:
+  enum class Codes : std::uint8_t {
+    k8,       // 8 bits alone
+    k8And16,  // those of 16 bits have no zero point
+  };
+  // One row an op at most.
+  IntegerKernels(Codes codes, std::initializer_list<std::span<const IntegerKernelRow>> families);
 
-// The files of this folder, by family of ops.
-std::span<const IntegerKernelDef> integer_type_kernels();
-std::span<const IntegerKernelDef> integer_movement_kernels();
-std::span<const IntegerKernelDef> integer_product_kernels();
-std::span<const IntegerKernelDef> integer_binary_kernels();
-std::span<const IntegerKernelDef> integer_unary_kernels();
-std::span<const IntegerKernelDef> integer_reduce_kernels();
-std::span<const IntegerKernelDef> integer_pool_kernels();
-std::span<const IntegerKernelDef> integer_image_kernels();
-std::span<const IntegerKernelDef> integer_softmax_kernels();
-std::span<const IntegerKernelDef> integer_norm_kernels();
+  // See prepare_integer_node; the node computes with codes.
+  Expected<IntegerNode> prepare(const Graph& graph, const Node& node) const;
+
+ private:
+  std::optional<std::string> refusal(const Graph& graph, const Node& node) const;
+
+  Codes codes_;
+  std::array<std::optional<IntegerKernelRow>, kOpCount> rows_;
+};
+
+// Rows that every device has: codes that move or that are compared with codes of one scale, and the border of floats
+// and codes, which the host computes.
+std::span<const IntegerKernelRow> common_integer_kernels();
 
 }  // namespace isthmus

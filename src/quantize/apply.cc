@@ -8,7 +8,7 @@
 #include <map>
 
 #include "exec/integer.h"
-#include "exec/integer_constants.h"
+#include "exec/integer_codes.h"
 #include "exec/tensor.h"
 #include "ir/nearest_code.h"
 #include "ir/readers.h"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "exec/integer.h"
+#include "exec/integer_codes.h"
 #include "exec/interpreter.h"
 #include "ir/readers.h"
 #include "ops/table.h"
@@ -75,7 +76,7 @@ class Corrector {
  public:
   Corrector(const Graph& model, Quantized& quantized, const TargetDesc& target,
             std::span<const std::vector<Tensor>> samples)
-      : model_(model), quantized_(quantized), arithmetic_(target.integers.arithmetic), samples_(samples) {}
+      : model_(model), quantized_(quantized), kernels_(*target.integers.kernels), samples_(samples) {}
 
   Expected<void> run() {
     find_clamps();
@@ -158,6 +159,7 @@ class Corrector {
   }
 
   Expected<std::vector<Tensor>> computed(const Node& node) {
+    const IntegerNode run = TRY(prepare_integer_node(graph(), node, kernels_));
     std::vector<Tensor> results;
     for (std::size_t s = 0; s < samples_.size(); ++s) {
       std::vector<Tensor> inputs;
@@ -165,7 +167,7 @@ class Corrector {
         const Constant* constant = graph().constant(input);
         inputs.push_back(constant != nullptr ? Tensor::from(*constant->data) : values_[s].at(input.index));
       }
-      results.push_back(TRY(evaluate_integer_node(graph(), node, inputs, symbols_[s], arithmetic_)));
+      results.push_back(TRY(run(inputs, symbols_[s])));
     }
     return results;
   }
@@ -176,13 +178,13 @@ class Corrector {
     const auto& source = quantized_.source[seen.index];
     const auto wanted = source ? model_means_.find(*source) : model_means_.end();
     if (wanted == model_means_.end()) return false;
+    IntegerNode clamp;
+    if (seen != node.outputs[0]) {
+      clamp = TRY(prepare_integer_node(graph(), graph()[clamps_.at(node.outputs[0])], kernels_));
+    }
     ChannelMeans found;
     for (std::size_t s = 0; s < results.size(); ++s) {
-      Tensor result = results[s];
-      if (seen != node.outputs[0]) {
-        const Node& clamp = graph()[clamps_.at(node.outputs[0])];
-        result = TRY(evaluate_integer_node(graph(), clamp, {&result, 1}, symbols_[s], arithmetic_));
-      }
+      const Tensor result = clamp ? TRY(clamp({&results[s], 1}, symbols_[s])) : results[s];
       found.add(result, graph().type(seen).quant, def(node.op).channels);
     }
     std::vector<double> by;
@@ -217,7 +219,7 @@ class Corrector {
 
   const Graph& model_;
   Quantized& quantized_;
-  Arithmetic arithmetic_;
+  const IntegerKernels& kernels_;
   std::span<const std::vector<Tensor>> samples_;
   std::map<ValueId, NodeId> clamps_;  // by the one value that they read, if nobody else does
   std::map<ValueId, ChannelMeans> model_means_;

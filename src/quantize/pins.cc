@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "exec/integer_constants.h"
+#include "exec/integer_codes.h"
 #include "ir/literals.h"
 #include "ir/readers.h"
 #include "ir/rewriter.h"

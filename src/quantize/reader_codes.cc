@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "exec/integer_constants.h"
+#include "exec/integer_codes.h"
 #include "exec/tensor.h"
 #include "quantize/grid.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exec/integer_constants.h"
+#include "exec/integer_codes.h"
 #include "exec/tensor.h"
 #include "quantize/groups.h"
 

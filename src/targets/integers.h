@@ -81,7 +81,7 @@ enum class WideReads : std::uint8_t {
 };
 
 struct IntegerRules {
-  Arithmetic arithmetic = Arithmetic::kTosa;
+  const IntegerKernels* kernels = nullptr;  // what it computes of them, bit for bit
   // Nodes without an integer form run in float in the same delegate; else they stay on the host.
   bool has_float = false;
   std::span<const DType> storage;  // of activations: the default first

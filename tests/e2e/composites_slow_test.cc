@@ -85,7 +85,8 @@ Expected<double> noise(const Graph& graph, const std::vector<std::vector<Tensor>
   std::vector<std::optional<Tensor>> found;
   std::vector<std::optional<Tensor>> expected;
   for (const std::vector<Tensor>& sample : samples) {
-    for (auto& output : TRY(interpret_integers(program.model.quantized.graph, sample, Arithmetic::kTosa))) {
+    for (auto& output :
+         TRY(interpret_integers(program.model.quantized.graph, sample, *find_target("tosa-int")->integers.kernels))) {
       found.push_back(std::move(output));
     }
     for (auto& output : TRY(interpret(graph, sample))) expected.push_back(std::move(output));

@@ -73,8 +73,7 @@ double agreement(const Graph& archive, const Quantization& found, const char* ta
                  const std::vector<Tensor>& inputs) {
   const auto expected = interpret(canonical(archive), inputs);
   CHECK(expected.has_value(), expected ? "" : expected.error().text());
-  const auto computed =
-      interpret_integers(found.model.quantized.graph, inputs, find_target(target)->integers.arithmetic);
+  const auto computed = interpret_integers(found.model.quantized.graph, inputs, *find_target(target)->integers.kernels);
   CHECK(computed.has_value(), computed ? "" : computed.error().text());
   return test::sqnr(*computed, *expected);
 }

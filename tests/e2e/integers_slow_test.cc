@@ -11,6 +11,7 @@
 #include "exec/kernel.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"
+#include "targets/xnnpack/integer_kernels.h"
 #include "targets/xnnpack/tap.h"
 
 namespace isthmus::integers_slow_test {
@@ -101,7 +102,7 @@ Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Va
       }
     }
     if (!has_all) return bad_input("a value that nobody has seen");
-    const Tensor expected = TRY(evaluate_integer_node(graph, node, inputs, symbols, Arithmetic::kXnnpack));
+    const Tensor expected = TRY(TRY(prepare_integer_node(graph, node, xnnpack::integer_kernels()))(inputs, symbols));
     const ValueId output = node.outputs[0];
     const auto shown = values.find(output);
     const bool is_clamp = std::holds_alternative<ClampAttrs>(node.attrs);
@@ -141,7 +142,7 @@ Expected<double> compare(const std::filesystem::path& archive, const std::vector
   const auto found = TRY(test::run_program(program, inputs));
   // Node by node or at once, the library computes the same.
   EXPECT_GE(test::sqnr(found, step_by_step), kSameDb) << archive;
-  return test::sqnr(found, TRY(interpret_integers(graph, inputs, Arithmetic::kXnnpack)));
+  return test::sqnr(found, TRY(interpret_integers(graph, inputs, xnnpack::integer_kernels())));
 }
 
 void check(const std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>>& archives,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "ops/table.h"
+
 namespace isthmus::test {
 
 std::int64_t Chance::integer(std::int64_t min, std::int64_t max) {
@@ -40,19 +42,34 @@ Tensor Chance::reals(std::vector<std::int64_t> sizes, double min, double max) {
 Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, TensorType result) {
   Graph graph;
   std::vector<ValueId> ids;
-  for (const Coded& input : inputs) ids.push_back(graph.add_input("x" + std::to_string(ids.size()), input.type()));
+  for (const Coded& input : inputs) {
+    const std::string name = "x" + std::to_string(ids.size());
+    const Role role = role_of(op, ids.size());
+    const bool is_constant = role == Role::kWeight || role == Role::kBias || role == Role::kParameter;
+    ids.push_back(is_constant ? graph.add_constant(name, input.type(), {{}, input.tensor.view(), {}})
+                              : graph.add_input(name, input.type()));
+  }
   graph.add_node(op, std::move(attrs), ids, {{"y", std::move(result)}}, {});
   return graph;
 }
 
-Tensor compute_codes(Arithmetic arithmetic, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
+Tensor compute_codes(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
                      const TensorType& result) {
   const Graph graph = one_node_graph(op, attrs, inputs, result);
   std::vector<Tensor> tensors;
   for (const Coded& input : inputs) tensors.push_back(input.tensor);
-  auto computed = evaluate_integer_node(graph, graph.nodes()[0], tensors, {}, arithmetic);
+  const auto node = prepare_integer_node(graph, graph.nodes()[0], kernels);
+  if (!node) throw std::runtime_error(node.error().text());
+  auto computed = (*node)(tensors, {});
   if (!computed) throw std::runtime_error(computed.error().text());
   return *std::move(computed);
+}
+
+std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
+                           const TensorType& result) {
+  const Graph graph = one_node_graph(op, attrs, inputs, result);
+  const auto node = prepare_integer_node(graph, graph.nodes()[0], kernels);
+  return node ? std::string() : node.error().message;
 }
 
 std::vector<double> meant(const Coded& codes) {

@@ -36,12 +36,16 @@ class Chance {
   std::mt19937 random_;
 };
 
-// A graph of one node over inputs of these types.
+// A graph of one node over inputs of these types; its weights, biases and parameters are constants.
 Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, TensorType result);
 
 // The node's result, or an exception with the reason.
-Tensor compute_codes(Arithmetic arithmetic, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
+Tensor compute_codes(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
                      const TensorType& result);
+
+// Why there is no kernel for the node; the empty string where there is one.
+std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
+                           const TensorType& result);
 
 // Numbers that codes stand for.
 std::vector<double> meant(const Coded& codes);

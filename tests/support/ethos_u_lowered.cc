@@ -5,7 +5,9 @@
 
 #include "engines/xnnpack/thread_pool.h"
 #include "exec/integer.h"
+#include "support/exact_nodes.h"
 #include "support/models.h"
+#include "targets/ethos_u/integer_kernels.h"
 #include "targets/ethos_u/lower.h"
 #include "targets/tosa/interpreter.h"
 
@@ -24,9 +26,10 @@ std::string segments_problem(const QuantizedModel& model, ethos_u::Device device
   const Graph& graph = model.quantized.graph;
   std::map<ValueId, Tensor> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
-  const auto all = interpret_integers(graph, inputs, Arithmetic::kTosa,
+  const auto all = interpret_integers(graph, inputs, ethos_u::integer_kernels(device),
                                       [&](ValueId id, const Tensor& value) { values[id] = value; });
   if (!all) return "integers: " + all.error().text();
+  if (std::string problem = inexact_node(graph, values); !problem.empty()) return problem;
   for (const Segment& segment : model.partitioning.segments) {
     auto lowered = ethos_u::lower_segment(graph, segment, device);
     if (!lowered) return "lower: " + lowered.error().text();

@@ -26,8 +26,9 @@ Expected<QuantizedModel> quantized_for(const Prepared& prepared, const TargetDes
 
 using OperatorCounts = std::map<std::string, std::size_t>;
 
-// Each segment as the bytes of a TOSA graph, from what the integer interpreter made of its inputs: the empty string
-// where the TOSA interpreter computes the same bits, else what went wrong. Adds to the counts what it found inside.
+// Each segment as the bytes of a TOSA graph, from what the integer interpreter made of its inputs, node by node: the
+// empty string where the segment as a whole gives the same bits, and the nodes are close to what double computes (see
+// exact_nodes.h); else what went wrong. Adds to the counts what it found inside.
 std::string segments_problem(const QuantizedModel& model, ethos_u::Device device, std::span<const Tensor> inputs,
                              OperatorCounts& counts);
 // The same of a model that must be one segment.

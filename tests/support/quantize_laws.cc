@@ -232,7 +232,7 @@ std::string broken_compute_law(unsigned seed) {
   if (print(*parsed) != print(graph)) return broken("print, parse, print", difference_of(print(graph), print(*parsed)));
   const auto expected = interpret(prepared->graph, sample);
   if (!expected) return broken("the interpreter", expected.error().text());
-  const auto found = interpret_integers(graph, sample, target().integers.arithmetic);
+  const auto found = interpret_integers(graph, sample, *target().integers.kernels);
   if (!found) return broken("the integer interpreter", found.error().text());
   for (std::size_t i = 0; i < expected->size(); ++i) {
     SignalToNoise error;

@@ -56,7 +56,7 @@ TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
       const auto distance = [&] {
         double result = 0;
         for (const auto& sample : samples) {
-          const auto found = interpret_integers(quantized->graph, sample, target.integers.arithmetic);
+          const auto found = interpret_integers(quantized->graph, sample, *target.integers.kernels);
           result += mean((*found)[0]) - mean((*interpret(graph, sample))[0]);
         }
         return std::abs(result);
@@ -103,7 +103,7 @@ TEST(CorrectBiases, WhatIsExactlyZeroStaysZero) {
         if (correction == BiasCorrection::kSequential) {
           ASSERT_TRUE(correct_biases(graph, *quantized, target, samples));
         }
-        const auto found = interpret_integers(quantized->graph, samples[0], target.integers.arithmetic);
+        const auto found = interpret_integers(quantized->graph, samples[0], *target.integers.kernels);
         ASSERT_TRUE(found) << found.error().text();
         const auto numbers = (*found)[0]->data<float>();
         for (const std::size_t row : {4U, 5U}) {

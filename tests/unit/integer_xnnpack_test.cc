@@ -13,6 +13,7 @@
 #include "support/programs.h"
 #include "targets/registry.h"
 #include "targets/target.h"
+#include "targets/xnnpack/integer_kernels.h"
 
 namespace isthmus::integer_xnnpack_test {
 namespace {
@@ -81,7 +82,7 @@ class Delegate {
 };
 
 Tensor ours(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
-  return test::compute_codes(Arithmetic::kXnnpack, op, attrs, inputs, like.type());
+  return test::compute_codes(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
 }
 
 void expect_same(const Tensor& ours, const Tensor& theirs, const std::string& what) {
@@ -566,8 +567,7 @@ TEST(IntegerXnnpack, MovesWhatFloatsMove) {
 }
 
 std::string refused(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
-  const Graph graph = test::one_node_graph(op, attrs, inputs, like.type());
-  return integer_refusal(graph, graph.nodes()[0], Arithmetic::kXnnpack).value_or("");
+  return test::kernel_refusal(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
 }
 
 TEST(IntegerXnnpack, SaysWhatItHasNot) {

@@ -15,6 +15,7 @@
 #include "support/models.h"
 #include "support/programs.h"
 #include "support/tosa.h"
+#include "targets/ethos_u/integer_kernels.h"
 #include "targets/registry.h"
 
 namespace isthmus::run_tosa_test {
@@ -75,7 +76,8 @@ void expect_same_bits(const Tensor& codes, BorderType border) {
     options.threads = threads.get();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr), "forward", options);
     ASSERT_TRUE(method) << method.error().text();
-    const auto expected = interpret_integers(graph, std::vector{codes}, Arithmetic::kTosa);
+    const auto expected =
+        interpret_integers(graph, std::vector{codes}, ethos_u::integer_kernels(ethos_u::Device::kTosaInt));
     ASSERT_TRUE(expected) << expected.error().text();
     for (std::uint64_t runs = 1; runs <= 2; ++runs) {
       const auto found = method->run(std::vector{codes});

@@ -166,7 +166,7 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
       const TensorType& read = codes.type(codes.producer(*codes.find("u"))->inputs[0]);
       EXPECT_EQ(read.dtype, DType::kI8) << target.name;
       EXPECT_LT(read.quant->scale(), 0.036F / 255) << target.name;
-      const auto found = interpret_integers(codes, inputs, target.integers.arithmetic);
+      const auto found = interpret_integers(codes, inputs, *target.integers.kernels);
       ASSERT_TRUE(found) << found.error().text();
       const auto wanted = interpret(graph, inputs);
       double signal = 0;

@@ -12,6 +12,7 @@
 #include "exec/integer.h"
 #include "ir/text.h"
 #include "support/code_graph.h"
+#include "targets/xnnpack/integer_kernels.h"
 #include "targets/xnnpack/tap.h"
 
 namespace isthmus::xnnpack_int8_test {
@@ -219,7 +220,7 @@ void expect_computed(const Row& row, bool has_batch) {
     const auto found = method->run(inputs);
     ASSERT_TRUE(found) << found.error().text() << "\n" << text;
     EXPECT_LE(test::steps_apart(graph, inputs, *found, 1), row.steps) << text;
-    const auto exact = interpret_integers(graph, inputs, Arithmetic::kXnnpack);
+    const auto exact = interpret_integers(graph, inputs, xnnpack::integer_kernels());
     ASSERT_TRUE(exact) << exact.error().text();
     EXPECT_TRUE(std::ranges::equal((*found)[0]->bytes(), (*exact)[0]->bytes())) << text;
   }

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/integer_constants.h"
 #include "formats/tosa.h"
 #include "ir/attrs.h"
+#include "targets/ethos_u/constants.h"
 #include "targets/ethos_u/device.h"
 
 namespace isthmus::ethos_u {

@@ -7,6 +7,7 @@
 
 #include "ops/table.h"
 #include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/integer_kernels.h"
 #include "targets/ethos_u/legalize.h"
 #include "targets/ethos_u/limits.h"
 #include "targets/ethos_u/lower.h"
@@ -106,7 +107,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
                     }},
       .integers =
           {
-              .arithmetic = Arithmetic::kTosa,
+              .kernels = &integer_kernels(kDevice),
               .has_float = false,
               .storage = kStorage,
               .sharing = kSharing,
@@ -171,6 +172,8 @@ std::optional<Reason> refusal(const Graph& graph, const Node& node, Device devic
   if (auto reason = value_refusal(graph, node)) return reason;
   return refusal_in_codes(graph, node, DType::kI8, device);
 }
+
+std::span<const SharingRow> sharing() { return kSharing; }
 
 std::span<const TargetDesc> descs() {
   static const TargetDesc kDescs[] = {

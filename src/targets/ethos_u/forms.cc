@@ -62,11 +62,6 @@ Ints in_order(const Ints& by_axis, const Order& order) {
   return result;
 }
 
-// In which order the first input and the result lie where nothing else is known.
-Order usual_order(const OrderDemand& demand, std::size_t rank) {
-  return demand.rule == OrderRule::kFixed ? demand.order : row_major(rank);
-}
-
 Ints wide(const std::vector<std::int32_t>& numbers) { return {numbers.begin(), numbers.end()}; }
 
 Ints numbers_in(const tosa::Value& shape) {
@@ -82,13 +77,20 @@ const FormRow* find_form(Op op) {
   return kRows[static_cast<std::size_t>(op)];
 }
 
+std::optional<Reason> form_refusal(const NodeForm& form) {
+  if (auto reason = common_refusal(form.graph, form.node)) return reason;
+  const FormRow* row = find_form(form.node.op);
+  if (row == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(form.node.op))};
+  return node_refusal(form, *row);
+}
+
+Order usual_order(const OrderDemand& demand, std::size_t rank) {
+  return demand.rule == OrderRule::kFixed ? demand.order : row_major(rank);
+}
+
 Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
-  const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
-  if (auto reason = common_refusal(graph, node)) return refused(*std::move(reason));
-  const FormRow* row = find_form(node.op);
-  if (row == nullptr) return refused({ReasonCode::kNoForm, std::string(name_of(node.op))});
-  if (auto reason = node_refusal({graph, node, codes, device}, *row)) return refused(*std::move(reason));
-  const OrderDemand demand = row->order(graph, node);
+  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
+  const OrderDemand demand = find_form(node.op)->order(graph, node);
   std::vector<Order> reads;
   for (std::size_t i = 0; i < std::min(node.inputs.size(), demand.ordered_inputs); ++i) {
     reads.push_back(usual_order(demand, graph.type(node.inputs[i]).rank()));

@@ -72,6 +72,12 @@ struct FormRow {
 // Null where the op has no form in TOSA.
 const FormRow* find_form(Op op);
 
+// Why the node has no form at all; nothing where it has one, whatever the device makes of it.
+std::optional<Reason> form_refusal(const NodeForm& form);
+
+// In which order the node reads its ordered inputs and makes its result where nothing else is known.
+Order usual_order(const OrderDemand& demand, std::size_t rank);
+
 // A tensor, and an operator on tensors. Zero points, multipliers and tables have no part in any limit.
 struct TosaTensor {
   tosa::Type type = tosa::Type::kI8;

@@ -1,6 +1,7 @@
 // Forms of comparisons, logic and choices.
 #include <algorithm>
 
+#include "exec/integer_codes.h"
 #include "targets/ethos_u/form_families.h"
 
 namespace isthmus::ethos_u {

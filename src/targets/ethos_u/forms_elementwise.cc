@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/integer_unary.h"
+#include "exec/integer_codes.h"
 #include "simplify/weights.h"
 #include "targets/ethos_u/form_families.h"
 #include "targets/ethos_u/mantissa.h"
@@ -39,7 +39,11 @@ Expected<Operand> mul(NodeLowering& lowering) {
   return to_codes(lowering, lowering.out.mul(left, right), scale_of(a) * scale_of(b) / scale_of(lowering.type()));
 }
 
-// By the reciprocal of the divisor's mantissa, step by step as the integer kernel computes it.
+// By the reciprocal of the divisor's mantissa; only the last step rounds to codes.
+//   x = RESCALE(a), z = RESCALE(b): 32 bits, zero points removed; sign = MIN(MAX(2 * z + 1, -1), 1)
+//   w = MAX(ABS(z), 1): of zero it is the smallest divisor that there is, so that quotients are large
+//   n = CLZ(w); r = TABLE16(RESCALE_i16((w << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^22: 24 bits of fraction
+//   q = MUL(x * sign, r, product_shift) >> (31 - n), rounded; y = RESCALE(q)
 Expected<Operand> div(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
   const TensorType a = lowering.type(0);
@@ -96,7 +100,7 @@ Expected<Operand> table_of_first(NodeLowering& lowering) {
 Expected<Operand> clamp(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ClampAttrs>();
   const TensorType type = lowering.type();
-  const auto bound = [&](double number) { return code_of(Arithmetic::kTosa, number, *type.quant, type.dtype); };
+  const auto bound = [&](double number) { return code_of(number, *type.quant, type.dtype); };
   // The upper bound wins where they exclude each other.
   const std::int64_t max = bound(attrs.max);
   return lowering.out.clamp(lowering.inputs[0], std::min<std::int64_t>(bound(attrs.min), max), max);

@@ -4,7 +4,6 @@
 #include <functional>
 #include <numeric>
 
-#include "exec/integer_unary.h"
 #include "targets/ethos_u/form_families.h"
 
 namespace isthmus::ethos_u {
@@ -67,8 +66,8 @@ Expected<Operand> pad(NodeLowering& lowering) {
   Ints sides;
   for (std::size_t i = 0; i < before.size(); ++i) sides.insert(sides.end(), {before[i], after[i]});
   const bool is_code = type.dtype != DType::kBool && type.dtype != DType::kI32;
-  const std::int64_t value = is_code ? code_of(Arithmetic::kTosa, attrs.value, *type.quant, type.dtype)
-                                     : static_cast<std::int64_t>(attrs.value);
+  const std::int64_t value =
+      is_code ? code_of(attrs.value, *type.quant, type.dtype) : static_cast<std::int64_t>(attrs.value);
   const Operand filler = lowering.out.number(x.type, value);
   return lowering.out.emit(tosa::Op::kPad, tosa::Nothing{}, {x.id, lowering.out.sizes(sides), filler.id}, x.type,
                            lowering.result_shape());

@@ -1,4 +1,24 @@
-// Form of layer_norm, step by step as the integer kernel computes it.
+// Form of layer_norm: exact differences to the mean, the sum of their squares in 32 bits with an exponent for each row,
+// its root by a table of the mantissa; only the last step rounds to codes.
+//
+// Row by row, all numbers of 32 bits; P, k, p, the weights and biases are LayerNormConstants; all right shifts round:
+//   x = RESCALE(codes); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
+//   where it is not, sum = REDUCE_SUM(MUL(REDUCE_SUM(x of each part), mean)): the parts of P times the mean
+//   a = MAX(P * RESCALE(REDUCE_MAX(codes)) - sum, sum - P * RESCALE(REDUCE_MIN(codes))): the greatest difference
+//   n = MIN(CLZ(MAX(a, 1)), most_shift); t = (d << (n - 1)) >> 16: 16 bits, as many of them used as the row allows
+//   high = floor(t * t / 2^16), low = t * t - (high << 16)
+//   s = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^16)
+//   s = s + carry, rest = rest - (carry << 16): two numbers, because 32 bits do not hold the sum of squares
+//   in several parts, each of them / 2^p: u = floor(s / 2^p), v = floor((((s - (u << p)) << 16) + rest) / 2^p);
+//   s = REDUCE_SUM(u), rest = REDUCE_SUM(v), and the carry once more
+//   h = floor((CLZ(s + (eps >> MIN(eps_shift - 2n + 16, 31)) + 1) - 1) / 2)
+//   q = (s << 2h) + rest * 2^(2h - 16) + (eps >> MIN(eps_shift - 2n - 2h + 16, 31)), by shifts to the side of the sign
+//   g = floor((CLZ(MAX(q, 1)) - 1) / 2); m = q << 2g: at least 2^29
+//   f = TABLE16(RESCALE_i16(m - 5 * 2^28, 2^-13 / 3)) + 2^23: sqrt(2^30 / m) in 23 bits of fraction
+//   z = MUL(d, f, k) shifted by the row's exponent n + h + g + (k - 33): y / sqrt(C) in 30 bits of fraction
+//   y = RESCALE(MUL(z, weight, shift) + bias)
+// Why: y = d * sqrt(C) / sqrt(Q) with Q = sum of d^2 + C * P^2 * eps, and m = Q * 2^(2n - 34 - p) * 2^(2h + 2g - 16).
+// The root is good to 2^-16.
 #include <fmt/format.h>
 
 #include <algorithm>

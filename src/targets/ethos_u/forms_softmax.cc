@@ -1,4 +1,21 @@
-// Forms of softmax and log_softmax over the last axis, step by step as the integer kernels compute them.
+// Forms of softmax and log_softmax over the last axis: exact differences to the greatest code, exp by tables in 30
+// bits, an exact sum, its reciprocal or logarithm by a table of its mantissa; only the last step rounds to codes.
+//
+// softmax, row by row; all numbers have 32 bits where nothing else is said, and all right shifts round:
+//   greatest = REDUCE_MAX(x) in codes; d = RESCALE(greatest) - RESCALE(x), 0..255 (16 bits: 0..65535)
+//   8 bits:  i = RESCALE_i16(d, 128); high = TABLE16(i) >> 7, low = TABLE16'(i) >> 7; e = (high << 15) + low
+//   16 bits: h = floor(d / 256), l = d - (h << 8); e = MUL(e(h) by coarse tables, e(l) by fine ones, shift 30);
+//            high = floor(e / 2^15), low = e - (high << 15)
+//   sum = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^15)
+//   sum = sum + carry, rest = rest - (carry << 15): two parts, because 32 bits do not hold the sum of e
+//   n = CLZ(sum), 17 at most; m = (sum << (n - 1)) + ((rest << 1) >> (17 - n))
+//   r = TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 3 * 2^22: 2^30 / m in 24 bits of fraction
+//   p = MUL(e, r, shift 23) >> (17 - n): the probability in 30 bits of fraction
+//   y = RESCALE(p, 2^-30 / scale)
+// log_softmax, from m and n on:
+//   g = (16 - n) * 2^23 + TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 2^22 - log2_of_one: log2 of the sum
+//   y = RESCALE(-(MUL(d, a, shift) + MUL(g, b, shift)), unit / scale)
+// Probabilities are good to 2^-17 of their size, logarithms to 2^-17.
 #include <fmt/format.h>
 
 #include "targets/ethos_u/form_families.h"

@@ -1,4 +1,4 @@
-// Steps that several composites take on numbers of 32 bits: the integer kernels say why.
+// Steps that several composites take on numbers of 32 bits: their forms say why.
 #pragma once
 
 #include "targets/ethos_u/builder.h"

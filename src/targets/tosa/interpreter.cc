@@ -80,6 +80,7 @@ struct Interpreter::State {
   Operands operands;
   pthreadpool* threads = nullptr;
   std::size_t parts = 1;
+  bool keeps_memory = true;
   std::vector<Step> steps;
   std::vector<Port> inputs, outputs;
   std::vector<Place> input_places, output_places;
@@ -103,6 +104,7 @@ struct Interpreter::State {
     return Memory(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kAlignment})));
   }
   void give_back(Memory memory) {
+    if (!keeps_memory) return;
     const std::lock_guard lock(mutex);
     memories.push_back(std::move(memory));
   }
@@ -332,6 +334,7 @@ Expected<Interpreter> Interpreter::load(Graph graph, const LoadOptions& options)
   state->graph = std::move(graph);
   state->operands = TRY(Operands::of(state->graph, options.most_bytes));
   state->threads = options.threads;
+  state->keeps_memory = options.keeps_memory;
   state->parts = options.threads == nullptr ? 1 : pthreadpool_get_threads_count(options.threads);
   auto plan = TRY(Planner(state->graph, state->operands, options, state->parts).run());
   state->steps = std::move(plan.steps);

@@ -26,6 +26,7 @@ struct LoadOptions {
   std::uint64_t most_bytes = kMaxRunBytes;      // of its memory, and again of what is prepared
   std::uint64_t most_work = ~std::uint64_t{0};  // steps of one run: elements and products
   Kernels kernels = Kernels::kFast;
+  bool keeps_memory = true;  // of a run for the next one
 };
 
 // An input or output.

@@ -2,6 +2,7 @@
 #include "targets/xnnpack/desc.h"
 
 #include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/integer_kernels.h"
 
 namespace isthmus::xnnpack {
 namespace {
@@ -52,7 +53,7 @@ const TargetDesc& desc() {
                 .needs_other_form = needs_other_form},
       .integers =
           {
-              .arithmetic = Arithmetic::kXnnpack,
+              .kernels = &integer_kernels(),
               .has_float = true,
               .storage = kStorage,
               .sharing = kSharing,

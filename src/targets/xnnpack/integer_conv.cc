@@ -4,9 +4,9 @@
 #include <array>
 
 #include "exec/integer_codes.h"
-#include "exec/integer_product.h"
+#include "targets/xnnpack/integer_product.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack {
 namespace {
 
 // Depth, height, width; what a convolution of two axes lacks is 1.
@@ -76,9 +76,8 @@ Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
   const std::int64_t input_plane = axes[0].input * axes[1].input * axes[2].input;
   const std::int64_t plane = axes[0].output * axes[1].output * axes[2].output;
   const std::int64_t channels = layer.groups * layer.results;
-  const auto requantizers = TRY(layer_requantizers(context, layer.scales));
+  const auto requantizers = layer_requantizers(context, layer.scales);
   const std::vector<std::int64_t> bias = layer_bias(context, channels);
-  const Widths widths = widths_of(context.input(0).dtype(), context.input(1).dtype());
   const std::int32_t zero_point = context.quant(0).zero_point;
   CodeRows rows(kBlock, layer.channels * taps);
   std::vector<std::int64_t> places(static_cast<std::size_t>(kBlock * taps));
@@ -109,7 +108,7 @@ Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
             const std::int16_t* weights = layer.weights.row(static_cast<std::int64_t>(channel));
             Out* const to = out + (item * layer.results + filter) * plane + first;
             for (std::int64_t i = 0; i < count; ++i) {
-              const std::int64_t sum = dot(rows.row(i), weights, rows.stride, widths) + bias[channel];
+              const std::int64_t sum = dot(rows.row(i), weights, rows.stride) + bias[channel];
               to[i] = static_cast<Out>(requantizers[channel](sum));
             }
           }
@@ -171,4 +170,4 @@ Expected<Tensor> spread_codes(const IntegerContext& context) {
   return run_layer(context, layer);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack

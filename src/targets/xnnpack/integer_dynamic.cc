@@ -1,10 +1,10 @@
 // Linear layers of floats whose weights are codes: each row gets parameters of its own as it comes.
-#include "exec/integer_dynamic.h"
-
 #include <algorithm>
 #include <cmath>
 
-namespace isthmus {
+#include "targets/xnnpack/integer_product.h"
+
+namespace isthmus::xnnpack {
 namespace {
 
 struct RowQuant {
@@ -29,23 +29,18 @@ RowQuant row_quant(std::span<const float> row) {
 
 }  // namespace
 
-bool quantizes_rows(const Graph& graph, const Node& node) {
-  return node.op == Op::kLinear && graph.type(node.inputs[1]).quant && !graph.type(node.inputs[0]).quant &&
-         !graph.type(node.outputs[0]).quant;
-}
-
-Expected<Tensor> linear_of_rows(const Graph& graph, const Node& node, const KernelContext& context) {
-  const Tensor& input = context.inputs[0];
-  const Tensor& weight = context.inputs[1];
-  const Quant& quant = *graph.type(node.inputs[1]).quant;
-  if (input.rank() == 0 || input.dtype() != DType::kF32 || weight.dtype() != DType::kI8 || quant.zero_point != 0) {
-    return bad_input("rows of f32 and weights of i8 are expected");
+Expected<Tensor> linear_of_rows(const IntegerContext& context) {
+  const Tensor& input = context.input(0);
+  const Tensor& weight = context.input(1);
+  const Quant& quant = context.quant(1);
+  if (input.rank() == 0 || input.dtype() != DType::kF32 || quant.axis > 0) {
+    return bad_input("rows of f32 and weights with a scale for each row are expected");
   }
   const auto width = static_cast<std::size_t>(weight.size(1));
   const auto channels = static_cast<std::size_t>(weight.size(0));
   const auto numbers = input.data<float>();
   const auto weights = weight.data<std::int8_t>();
-  Tensor result = context.result();
+  Tensor result = context.plain.result();
   const auto out = result.mutable_data<float>();
   std::vector<std::int32_t> codes(width);
   for (std::size_t row = 0; width > 0 && row < numbers.size() / width; ++row) {
@@ -60,11 +55,11 @@ Expected<Tensor> linear_of_rows(const Graph& graph, const Node& node, const Kern
       std::int64_t sum = 0;
       for (std::size_t i = 0; i < width; ++i) sum += std::int64_t{codes[i]} * weights[c * width + i];
       const float scale = quant.scales[quant.axis < 0 ? 0 : c];
-      const float offset = context.inputs.size() > 2 ? context.inputs[2].data<float>()[c] : 0.0F;
+      const float offset = context.has_input(2) ? context.input(2).data<float>()[c] : 0.0F;
       out[row * channels + c] = static_cast<float>(sum) * own.scale * scale + offset;
     }
   }
   return result;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack

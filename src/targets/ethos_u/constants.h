@@ -1,5 +1,5 @@
-// Numbers that follow from types and attributes before anything runs: what integer kernels compute with, and what the
-// lowering to TOSA writes into its file as constants. The steps between them stand in the kernels.
+// Numbers that follow from types and attributes before anything runs: the constants of forms. The steps between them
+// stand in the forms.
 #pragma once
 
 #include <array>
@@ -14,16 +14,7 @@
 #include "ir/op.h"
 #include "ir/types.h"
 
-namespace isthmus {
-
-struct CodeRange {
-  std::int32_t min;
-  std::int32_t max;
-};
-// Of i8, u8 and i16.
-CodeRange code_range(DType dtype);
-// Of two types of codes the one with more bits.
-inline DType wider(DType a, DType b) { return size_of(a) < size_of(b) ? b : a; }
+namespace isthmus::ethos_u {
 
 // A real factor as RESCALE takes it: value -> (value * multiplier + 2^(shift - 1)) >> shift.
 struct Multiplier {
@@ -39,12 +30,15 @@ struct Multiplier {
 // Bits of a multiplier: 31 for values of up to 32 bits, 15 for values of 48.
 enum class ScaleBits : std::uint8_t { k31 = 31, k15 = 15 };
 
-// Nothing where the factor is too large (2^29, or 2^13 for 15 bits), negative, or no number. Factors below 2^-62 lose
-// bits until they are 0.
+// The code of a number, as bounds and pads are turned into codes. NaN is zero.
+std::int32_t code_of(double number, const Quant& quant, DType dtype);
+
 // What a code means as an exponent: a whole number, if codes can mean one, because only those have powers of negative
 // numbers.
 double exponent_of(std::int64_t code, const Quant& quant);
 
+// Nothing where the factor is too large (2^29, or 2^13 for 15 bits), negative, or no number. Factors below 2^-62 lose
+// bits until they are 0.
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
 // Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
@@ -56,9 +50,6 @@ struct CommonScale {
   double unit = 1;
 };
 std::optional<CommonScale> common_scale(float a, float b, DType codes);
-
-// What AVG_POOL2D multiplies a sum of `count` codes by.
-Multiplier reciprocal_scale(std::uint32_t count);
 
 // TABLE of 8 bits: by code + 128.
 using Table8 = std::array<std::int8_t, 256>;
@@ -176,4 +167,4 @@ struct ResizeAxis {
 // Nothing where RESIZE does not compute it: cubic, or a ratio that is not that of the sizes.
 std::optional<ResizeAxis> resize_axis(const ResizeAttrs& attrs, std::size_t axis, std::int64_t from, std::int64_t to);
 
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "exec/integer_kernel.h"
-#include "exec/integer_requantize.h"
+#include "targets/xnnpack/integer_requantize.h"
 
-namespace isthmus {
+namespace isthmus::xnnpack {
 
-// Codes less their zero point, which fit 16 bits: those of 8 bits need 9, those of 16 have no zero point. Rows are
-// padded with zeros to whole vectors, so that compilers need no loop for the rest.
+// Codes less their zero point, which need 9 bits. Rows are padded with zeros to whole vectors, so that compilers need
+// no loop for the rest.
 struct CodeRows {
   CodeRows(std::int64_t count, std::int64_t depth)
       : stride((depth + 15) & ~std::int64_t{15}), numbers(static_cast<std::size_t>(count * stride), 0) {}
@@ -24,14 +24,8 @@ struct CodeRows {
   std::vector<std::int16_t> numbers;
 };
 
-// How wide the two sides of a product are.
-enum class Widths : std::uint8_t { k8x8, k16x8, k16x16 };
-Widths widths_of(DType a, DType b);
-// What sums of such products are kept in.
-int sum_bits(Widths widths);
-
 // The sum of a[k] * b[k]; the count is that of a padded row.
-std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count, Widths widths);
+std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count);
 
 // codes[i * step] less the zero point
 void center(const Tensor& codes, std::int64_t first, std::int64_t step, std::int64_t count, std::int32_t zero_point,
@@ -48,7 +42,7 @@ std::vector<float> channel_scales(const Quant& weight, std::int64_t channels, Pl
 }
 
 // One for each result channel of a layer with inputs x, weight and an optional bias.
-Expected<std::vector<Requantizer>> layer_requantizers(const IntegerContext& context, std::span<const float> scales);
+std::vector<Requantizer> layer_requantizers(const IntegerContext& context, std::span<const float> scales);
 
 // The bias of each channel; zeros where there is none.
 std::vector<std::int64_t> layer_bias(const IntegerContext& context, std::int64_t channels);
@@ -57,7 +51,10 @@ std::vector<std::int64_t> layer_bias(const IntegerContext& context, std::int64_t
 std::optional<std::string> refuse_layer(const IntegerSite& site);
 std::optional<std::string> refuse_transposed_layer(const IntegerSite& site);
 
+// Rows of floats with weights in codes. To about 1e-5 of the result's range what the library computes: rounding of a
+// row's codes is exact, of the scales not.
+Expected<Tensor> linear_of_rows(const IntegerContext& context);
 Expected<Tensor> convolve_codes(const IntegerContext& context);
 Expected<Tensor> spread_codes(const IntegerContext& context);
 
-}  // namespace isthmus
+}  // namespace isthmus::xnnpack

@@ -1,26 +1,20 @@
 // Factors of scales as integers.
-#include "exec/integer_constants.h"
+#include "targets/ethos_u/constants.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "base/check.h"
+#include "exec/integer_codes.h"
+#include "ir/nearest_code.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u {
 
-CodeRange code_range(DType dtype) {
-  switch (dtype) {
-    case DType::kI8:
-      return {std::numeric_limits<std::int8_t>::min(), std::numeric_limits<std::int8_t>::max()};
-    case DType::kU8:
-      return {0, std::numeric_limits<std::uint8_t>::max()};
-    default:
-      CHECK(dtype == DType::kI16, "codes have 8 or 16 bits");
-      return {std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max()};
-  }
+std::int32_t code_of(double number, const Quant& quant, DType dtype) {
+  const CodeRange range = code_range(dtype);
+  const double code = nearest_code(number, quant);
+  if (std::isnan(code)) return quant.zero_point;
+  return static_cast<std::int32_t>(std::clamp(code, static_cast<double>(range.min), static_cast<double>(range.max)));
 }
 
 double exponent_of(std::int64_t code, const Quant& quant) {
@@ -57,12 +51,6 @@ std::optional<CommonScale> common_scale(float a, float b, DType codes) {
   return CommonScale{*left, *right, unit};
 }
 
-Multiplier reciprocal_scale(std::uint32_t count) {
-  const auto k = static_cast<int>(std::bit_width(count - 1));
-  const std::int64_t numerator = ((std::int64_t{1} << 30) + 1) << k;
-  return {static_cast<std::int32_t>(numerator / count), 30 + k};
-}
-
 std::optional<ResizeAxis> resize_axis(const ResizeAttrs& attrs, std::size_t axis, std::int64_t from, std::int64_t to) {
   if (attrs.mode == ResizeMode::kCubic) return std::nullopt;
   const bool joins_corners = attrs.mode == ResizeMode::kLinear && attrs.align_corners;
@@ -83,4 +71,4 @@ std::optional<ResizeAxis> resize_axis(const ResizeAttrs& attrs, std::size_t axis
   return ResizeAxis{n, d, offset, d * (to - 1) - n * (from - 1) + offset};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u

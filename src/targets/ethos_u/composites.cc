@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include "base/portable_math.h"
-#include "exec/integer_constants.h"
+#include "targets/ethos_u/constants.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u {
 namespace {
 
 // The factor with 30 bits, or fewer where it is so small that MUL could not shift far enough.
@@ -150,4 +150,4 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   return result;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "base/portable_math.h"
-#include "exec/integer_constants.h"
 #include "exec/kernel.h"
+#include "targets/ethos_u/constants.h"
 
-namespace isthmus {
+namespace isthmus::ethos_u {
 namespace {
 
 template <class Code>
@@ -148,4 +148,4 @@ ExpTables exp_tables(float scale, DType codes) {
   return {table_with(step), table_with(256 * step), codes == DType::kI16};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::ethos_u
