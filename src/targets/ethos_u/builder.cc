@@ -9,9 +9,19 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
+#include "targets/ethos_u/limits.h"
 
 namespace isthmus::ethos_u {
 namespace {
+
+const Multiplier kUnitMultiplier = *multiplier_of(1, ScaleBits::k31);
+
+// Whether an NPU can take [rows, length] as a matrix.
+bool has_countable_rows(const Ints& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return shape.back() > 1 && shape.back() <= kMostCount && count / shape.back() <= kMostCount;
+}
 
 std::vector<std::int32_t> narrow(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }
 
@@ -144,6 +154,13 @@ Operand TosaBuilder::table(const Operand& x, const Table16& table) {
 }
 
 Operand TosaBuilder::rescale(const Operand& x, tosa::Type type, const Scaling& scaling) {
+  // Vela fuses a RESCALE that only changes the type into the reduction, and U55 has none that makes 32 bits.
+  const bool changes_type_alone =
+      type == tosa::Type::kI32 && scaling.from_zero == 0 && scaling.to_zero == 0 && !scaling.from_unsigned &&
+      std::ranges::all_of(scaling.multipliers, [](const Multiplier& one) { return one == kUnitMultiplier; });
+  if (device_ == Device::kU55 && changes_type_alone && extremes_.contains(x.id)) {
+    return emit(tosa::Op::kCast, tosa::fields_of(tosa::Op::kCast), {x.id}, type, x.shape);
+  }
   const bool is_wide = x.type == tosa::Type::kI48;
   const bool is_by_channel =
       std::ranges::any_of(scaling.multipliers, [&](const Multiplier& one) { return one != scaling.multipliers[0]; });
@@ -164,23 +181,44 @@ Operand TosaBuilder::rescale(const Operand& x, tosa::Type type, const Scaling& s
 }
 
 Operand TosaBuilder::widened(const Operand& x, std::int32_t zero_point) {
-  return rescale(x, tosa::Type::kI32, {{*multiplier_of(1, ScaleBits::k31)}, zero_point});
+  return rescale(x, tosa::Type::kI32, {{kUnitMultiplier}, zero_point});
+}
+
+// NPUs find extremes along the innermost axis one by one, and along the one before it many at once.
+Operand TosaBuilder::extreme_of_rows(tosa::Op op, const Operand& x) {
+  const std::int64_t length = x.shape.back();
+  std::int64_t rows = 1;
+  for (const std::int64_t size : x.shape) rows *= size;
+  rows /= length;
+  const auto [found, is_new] = columns_.try_emplace(x.id);
+  if (is_new) found->second = transpose(reshape(x, {rows, length}), {1, 0});
+  Ints shape = x.shape;
+  shape.back() = 1;
+  return reshape(reduce(op, Operand(found->second), 0), std::move(shape));
 }
 
 Operand TosaBuilder::reduce(tosa::Op op, const Operand& x, std::int64_t axis) {
+  const bool is_extreme = op == tosa::Op::kReduceMax || op == tosa::Op::kReduceMin;
+  if (is_extreme && device_ != Device::kTosaInt && axis == x.rank() - 1 && has_countable_rows(x.shape)) {
+    return extreme_of_rows(op, x);
+  }
   Ints shape = x.shape;
   shape[static_cast<std::size_t>(axis)] = 1;
   tosa::Fields fields = tosa::fields_of(op);
   const auto at = static_cast<std::int32_t>(axis);
   if (auto* plain = std::get_if<tosa::Axis>(&fields)) plain->axis = at;
   if (auto* with_nan = std::get_if<tosa::AxisNan>(&fields)) with_nan->axis = at;
-  return emit(op, std::move(fields), {x.id}, x.type, std::move(shape));
+  const Operand result = emit(op, std::move(fields), {x.id}, x.type, std::move(shape));
+  if (is_extreme) extremes_.insert(result.id);
+  return result;
 }
 
 Operand TosaBuilder::reshape(const Operand& x, Ints shape) {
   if (shape == x.shape) return x;
   const tosa::ValueIndex wanted = sizes(shape);
-  return emit(tosa::Op::kReshape, tosa::Nothing{}, {x.id, wanted}, x.type, std::move(shape));
+  const Operand result = emit(tosa::Op::kReshape, tosa::Nothing{}, {x.id, wanted}, x.type, std::move(shape));
+  if (extremes_.contains(x.id)) extremes_.insert(result.id);
+  return result;
 }
 
 Operand TosaBuilder::slice(const Operand& x, const Ints& start, Ints size) {

@@ -90,10 +90,13 @@ class TosaBuilder {
   Operand concat(std::span<const Operand> parts, std::int64_t axis);
 
   const tosa::Graph& graph() const { return graph_; }
+  Device device() const { return device_; }
   tosa::Graph take() && { return std::move(graph_); }
 
  private:
   tosa::ValueIndex add_value(tosa::Value value);
+  // Along the last axis.
+  Operand extreme_of_rows(tosa::Op op, const Operand& x);
   std::string next_name(std::string_view what);
 
   Device device_;
@@ -102,6 +105,8 @@ class TosaBuilder {
   std::string stem_ = "v";
   std::string location_;
   std::map<std::string, tosa::ValueIndex> shared_;    // constants by type, shape and contents
+  std::map<tosa::ValueIndex, Operand> columns_;       // values as rows, turned
+  std::set<tosa::ValueIndex> extremes_;               // results of REDUCE_MAX and REDUCE_MIN, also reshaped
   std::map<std::string, std::uint32_t> names_taken_;  // how often
   std::set<std::string> input_names_;
 };

@@ -17,10 +17,37 @@ std::int64_t counted(Ints shape) {
   return std::accumulate(first, shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+// More axes than that make several transposes of one.
+constexpr std::size_t kPlainRank = 4;
+
+// The transpose without its first axes of size one, as many as are too many.
+struct Squeezed {
+  Ints shape;
+  Ints perms;
+};
+Squeezed squeezed(Ints shape, Ints perms) {
+  while (perms.size() > kPlainRank) {
+    const auto unit = std::ranges::find(shape, 1);
+    if (unit == shape.end()) break;
+    const std::int64_t axis = unit - shape.begin();
+    shape.erase(unit);
+    std::erase(perms, axis);
+    for (std::int64_t& other : perms) other -= other > axis ? 1 : 0;
+  }
+  return {std::move(shape), std::move(perms)};
+}
+
 }  // namespace
 
-Operand TosaBuilder::transpose(const Operand& x, const Ints& perms) {
-  if (std::ranges::is_sorted(perms)) return x;
+Operand TosaBuilder::transpose(const Operand& given, const Ints& wanted) {
+  if (std::ranges::is_sorted(wanted)) return given;
+  if (const Squeezed plain = squeezed(given.shape, wanted); plain.perms.size() < wanted.size()) {
+    Ints shape;
+    for (const std::int64_t axis : wanted) shape.push_back(given.shape[static_cast<std::size_t>(axis)]);
+    return reshape(transpose(reshape(given, plain.shape), plain.perms), std::move(shape));
+  }
+  const Operand& x = given;
+  const Ints& perms = wanted;
   const auto at_once = [&](const Operand& part) {
     Ints shape;
     for (const std::int64_t axis : perms) shape.push_back(part.shape[static_cast<std::size_t>(axis)]);
