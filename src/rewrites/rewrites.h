@@ -19,6 +19,7 @@ Replacement split_cat(const Site& site);
 // What makes the graph smaller for this target.
 Replacement raise_movement(const Site& site);
 Replacement raise_reshape_over_cat(const Site& site);
+Replacement slice_before_movement(const Site& site);
 Replacement fold_into_linear(const Site& site);
 
 // What moves numbers to places that are known now.

@@ -57,6 +57,8 @@ std::span<const Rewrite> rows() {
       {"absorb-expand", "x + expand(y) -> x + y", rewrites::absorb_expand},
       {"merge-axes", "permute of more than six axes -> one of groups of axes", rewrites::merge_axes},
       {"split-cat", "cat of more than 64 -> cats of 64", rewrites::split_cat},
+      {"slice-first", "slice(permute(x)) -> permute(slice(x)); the same where a reshape splits an axis",
+       rewrites::slice_before_movement},
       {"raise-movement", "relu(reshape(x)) -> reshape(relu(x)); the same for permute and for x + y",
        rewrites::raise_movement},
       {"raise-over-cat", "cat(reshape(x), reshape(y)) -> reshape(cat(x, y)) where they drop an axis of size one",
