@@ -40,7 +40,51 @@ Expected<Operand> summed(NodeLowering& lowering, std::int64_t divisor) {
   return to_codes(lowering, sums, factor);
 }
 Expected<Operand> sum(NodeLowering& lowering) { return summed(lowering, 1); }
-Expected<Operand> mean(NodeLowering& lowering) { return summed(lowering, count_of(lowering)); }
+
+// Vela turns a sum over an image for U85 into a transpose that it makes part of the convolution before, whose weights
+// are then read again and again. A pool has no such cost. It rounds, so that 8 bits are given 7 more behind the point,
+// and only where that is next to nothing beside the last rounding.
+struct ImageMean {
+  Ints window;
+  double unit;  // of what the pool reads, in steps of the input
+};
+std::optional<ImageMean> image_mean(const NodeLowering& lowering) {
+  constexpr std::int64_t kMaxWindow = 4096;
+  const Operand& image = lowering.inputs[0];
+  Ints places;
+  for (const std::int64_t axis : lowering.attrs<ReduceAttrs>().axes) places.push_back(lowering.place(axis));
+  std::ranges::sort(places);
+  if (lowering.out.device() != Device::kU85 || image.rank() != 4 || places != Ints{1, 2}) return std::nullopt;
+  const ImageMean result{{image.shape[1], image.shape[2]}, image.type == tosa::Type::kI8 ? 1.0 / 128 : 1.0};
+  const double gain =
+      static_cast<double>(lowering.type(0).quant->scale()) / static_cast<double>(lowering.type().quant->scale());
+  // Half a unit is what it may be off by: the 16th part of a step.
+  constexpr double kMaxUnit = 0x1p-3;
+  if (result.window[0] * result.window[1] > kMaxWindow || gain * result.unit > kMaxUnit) return std::nullopt;
+  return result;
+}
+
+Expected<Operand> mean_by_pool(NodeLowering& lowering, const ImageMean& mean) {
+  TosaBuilder& out = lowering.out;
+  const TensorType from = lowering.type(0);
+  Operand image = lowering.inputs[0];
+  if (image.type == tosa::Type::kI8) {
+    image =
+        out.rescale(image, tosa::Type::kI16, {{*multiplier_of(1 / mean.unit, ScaleBits::k31)}, from.quant->zero_point});
+  }
+  const tosa::AvgPool fields{narrow(mean.window), {1, 1}, {0, 0, 0, 0}, tosa::Type::kI32};
+  const Operand zero = out.number(tosa::Type::kI16, 0);
+  const Operand means = out.emit(tosa::Op::kAvgPool2d, fields, {image.id, zero.id, zero.id}, tosa::Type::kI16,
+                                 {image.shape[0], 1, 1, image.shape[3]});
+  return to_codes(
+      lowering, means,
+      mean.unit * static_cast<double>(from.quant->scale()) / static_cast<double>(lowering.type().quant->scale()));
+}
+
+Expected<Operand> mean(NodeLowering& lowering) {
+  if (const auto of_image = image_mean(lowering)) return mean_by_pool(lowering, *of_image);
+  return summed(lowering, count_of(lowering));
+}
 
 template <tosa::Op kOp>
 Expected<Operand> extreme(NodeLowering& lowering) {
