@@ -191,6 +191,7 @@ TEST(IntegersSlow, ModelsWithoutFloatAreTheSame) {
   if (!std::filesystem::exists(test::shared_dir() / "models")) GTEST_SKIP() << "the models are not here";
   QuantConfig config;
   config.front = 0;
+  config.widen = 0;
   auto models = folder_models();
   for (const char* name : {"mobilenet_v2", "golden mobilenet_v2", "resnet_small", "fmnist_cnn"}) {
     Gaps gaps;
