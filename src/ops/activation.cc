@@ -124,13 +124,15 @@ Expected<Values> read_log_sigmoid_forward(Call& call) {
 }
 
 template <Op kOp>
-OpDef activation(std::vector<Spelling> spellings, Infer infer = infer_unary<Numbers::kFloats>) {
+OpDef activation(std::vector<Spelling> spellings, Infer infer = infer_unary<Numbers::kFloats>,
+                 RealFunction function = RealFunction::kSmooth) {
   return {.op = kOp,
           .flow = QFlow::kComputes,
           .roles = {Role::kData},
           .infer = infer,
           .spellings = std::move(spellings),
-          .is_elementwise = true};
+          .is_elementwise = true,
+          .function = function};
 }
 template <Op kOp>
 OpDef bounded(FixedRange range, std::vector<Spelling> spellings) {
@@ -162,7 +164,8 @@ Family activation_family() {
        .required = 2,
        .infer = infer_prelu},
       activation<Op::kSoftplus>({{"aten.softplus", read_softplus}}, infer_softplus),
-      activation<Op::kHardshrink>({{"aten.hardshrink", read_shrink<Op::kHardshrink>}}),
+      activation<Op::kHardshrink>({{"aten.hardshrink", read_shrink<Op::kHardshrink>}}, infer_unary<Numbers::kFloats>,
+                                  RealFunction::kSteps),
       activation<Op::kSoftshrink>({{"aten.softshrink", read_shrink<Op::kSoftshrink>}}),
   };
   static const Spelling kCompounds[] = {

@@ -92,6 +92,13 @@ struct WeightAxes {
   std::int32_t inputs;
 };
 
+// Whether an op is a function of one real number, which a device may look up in a table.
+enum class RealFunction : std::uint8_t {
+  kNone,
+  kSmooth,  // numbers between two entries of a table lie between their results
+  kSteps,   // it jumps: only a table with an entry for each number is right
+};
+
 struct FixedRange {
   double min;
   double max;
@@ -109,7 +116,8 @@ struct OpDef {
   ChannelAxis channels = ChannelAxis::kNone;
   NoiseFlow noise = NoiseFlow::kOfVariance;
   bool is_elementwise = false;  // each number of the result comes from the numbers in the same place of the inputs
-  bool broadcasts = false;      // inputs of smaller shapes repeat along the axes that they lack
+  RealFunction function = RealFunction::kNone;
+  bool broadcasts = false;  // inputs of smaller shapes repeat along the axes that they lack
   // Whether the result scales as the data inputs do: f(a x) = a f(x) for positive a, also where each channel of an
   // image or of rows has an a of its own. Null: not for every a.
   bool (*is_homogeneous)(const Attrs& attrs) = nullptr;

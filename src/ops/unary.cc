@@ -164,7 +164,12 @@ OpDef function(Op op, Infer infer, std::vector<Spelling> spellings) {
           .roles = {Role::kData},
           .infer = infer,
           .spellings = std::move(spellings),
-          .is_elementwise = true};
+          .is_elementwise = true,
+          .function = RealFunction::kSmooth};
+}
+OpDef steps(OpDef row) {
+  row.function = RealFunction::kSteps;
+  return row;
 }
 // A function of real numbers, under up to three names.
 template <Op kOp>
@@ -182,8 +187,8 @@ Family unary_family() {
                            {{"aten.neg", read_unary<Op::kNeg>}, {"aten.negative", read_unary<Op::kNeg>}})),
       homogeneous(function(Op::kAbs, infer_unary<Numbers::kNoBool>,
                            {{"aten.abs", read_unary<Op::kAbs>}, {"aten.absolute", read_unary<Op::kAbs>}})),
-      function(Op::kSign, infer_unary<Numbers::kAll>,
-               {{"aten.sign", read_unary<Op::kSign>}, {"aten.sgn", read_unary<Op::kSign>}}),
+      steps(function(Op::kSign, infer_unary<Numbers::kAll>,
+                     {{"aten.sign", read_unary<Op::kSign>}, {"aten.sgn", read_unary<Op::kSign>}})),
       real<Op::kExp>({"aten.exp"}),
       real<Op::kExp2>({"aten.exp2", "aten.special_exp2"}),
       real<Op::kExpm1>({"aten.expm1", "aten.special_expm1"}),
@@ -207,12 +212,12 @@ Family unary_family() {
       real<Op::kAtanh>({"aten.atanh", "aten.arctanh"}),
       real<Op::kErf>({"aten.erf", "aten.special_erf"}),
       real<Op::kErfc>({"aten.erfc", "aten.special_erfc"}),
-      function(Op::kFloor, infer_unary<Numbers::kFloats>, {{"aten.floor", read_rounding<Op::kFloor>}}),
-      function(Op::kCeil, infer_unary<Numbers::kFloats>, {{"aten.ceil", read_rounding<Op::kCeil>}}),
-      function(Op::kRound, infer_unary<Numbers::kFloats>,
-               {{"aten.round", read_round}, {"aten.special_round", read_round}}),
-      function(Op::kTrunc, infer_unary<Numbers::kFloats>,
-               {{"aten.trunc", read_rounding<Op::kTrunc>}, {"aten.fix", read_rounding<Op::kTrunc>}}),
+      steps(function(Op::kFloor, infer_unary<Numbers::kFloats>, {{"aten.floor", read_rounding<Op::kFloor>}})),
+      steps(function(Op::kCeil, infer_unary<Numbers::kFloats>, {{"aten.ceil", read_rounding<Op::kCeil>}})),
+      steps(function(Op::kRound, infer_unary<Numbers::kFloats>,
+                     {{"aten.round", read_round}, {"aten.special_round", read_round}})),
+      steps(function(Op::kTrunc, infer_unary<Numbers::kFloats>,
+                     {{"aten.trunc", read_rounding<Op::kTrunc>}, {"aten.fix", read_rounding<Op::kTrunc>}})),
       {.op = Op::kClamp,
        .flow = QFlow::kNarrowsRange,
        .roles = {Role::kData},

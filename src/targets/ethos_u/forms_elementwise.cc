@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "exec/integer_codes.h"
+#include "ops/table.h"
 #include "simplify/weights.h"
 #include "targets/ethos_u/form_families.h"
 #include "targets/ethos_u/mantissa.h"
@@ -119,12 +120,12 @@ template <tosa::Op kOp>
 constexpr FormRow pair_row(Op op) {
   return {op, kOp, same_order, refuse_two_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
 }
-constexpr FormRow table_row(Op op) {
-  return {op, tosa::Op::kTable, same_order, nullptr, table, false, WideReads::kForWide};
+// Every function of one number is a table. One of 16 bits is interpolated, so that a step becomes a slope: codes of 8
+// bits give the exact result.
+FormRow table_row(const OpDef& row) {
+  const WideReads reads = row.function == RealFunction::kSmooth ? WideReads::kForWide : WideReads::kNever;
+  return {row.op, tosa::Op::kTable, same_order, nullptr, table, false, reads};
 }
-
-// A table of 16 bits is interpolated, so that a step becomes a slope: codes of 8 bits give the exact result.
-constexpr FormRow step_row(Op op) { return {op, tosa::Op::kTable, same_order, nullptr, table}; }
 
 constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kAdd>(Op::kAdd),
@@ -136,54 +137,21 @@ constexpr FormRow kElementwiseForms[] = {
     {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
     {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
     {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},
-    table_row(Op::kNeg),
-    table_row(Op::kAbs),
-    step_row(Op::kSign),
-    table_row(Op::kExp),
-    table_row(Op::kExp2),
-    table_row(Op::kExpm1),
-    table_row(Op::kLog),
-    table_row(Op::kLog2),
-    table_row(Op::kLog10),
-    table_row(Op::kLog1p),
-    table_row(Op::kSqrt),
-    table_row(Op::kRsqrt),
-    table_row(Op::kReciprocal),
-    table_row(Op::kSin),
-    table_row(Op::kCos),
-    table_row(Op::kTan),
-    table_row(Op::kAsin),
-    table_row(Op::kAcos),
-    table_row(Op::kAtan),
-    table_row(Op::kSinh),
-    table_row(Op::kCosh),
-    table_row(Op::kAsinh),
-    table_row(Op::kAcosh),
-    table_row(Op::kAtanh),
-    table_row(Op::kErf),
-    table_row(Op::kErfc),
-    step_row(Op::kFloor),
-    step_row(Op::kCeil),
-    step_row(Op::kRound),
-    step_row(Op::kTrunc),
-    table_row(Op::kSigmoid),
-    table_row(Op::kTanh),
-    table_row(Op::kSilu),
-    table_row(Op::kHardswish),
-    table_row(Op::kHardsigmoid),
-    table_row(Op::kMish),
-    table_row(Op::kLogSigmoid),
-    table_row(Op::kGelu),
-    table_row(Op::kElu),
-    table_row(Op::kLeakyRelu),
-    table_row(Op::kSoftplus),
-    step_row(Op::kHardshrink),
-    table_row(Op::kSoftshrink),
-    table_row(Op::kNanToNum),
 };
 
 }  // namespace
 
-std::span<const FormRow> elementwise_forms() { return kElementwiseForms; }
+std::span<const FormRow> elementwise_forms() {
+  static const auto kRows = [] {
+    std::vector<FormRow> rows(std::begin(kElementwiseForms), std::end(kElementwiseForms));
+    for (const Family& family : families()) {
+      for (const OpDef& row : family.ops) {
+        if (row.function != RealFunction::kNone) rows.push_back(table_row(row));
+      }
+    }
+    return rows;
+  }();
+  return kRows;
+}
 
 }  // namespace isthmus::ethos_u
