@@ -50,24 +50,26 @@ struct ImageMean {
 };
 std::optional<ImageMean> image_mean(const NodeLowering& lowering) {
   constexpr std::int64_t kMaxWindow = 4096;
-  const Operand& image = lowering.inputs[0];
-  Ints places;
-  for (const std::int64_t axis : lowering.attrs<ReduceAttrs>().axes) places.push_back(lowering.place(axis));
-  std::ranges::sort(places);
-  if (lowering.out.device() != Device::kU85 || image.rank() != 4 || places != Ints{1, 2}) return std::nullopt;
-  const ImageMean result{{image.shape[1], image.shape[2]}, image.type == tosa::Type::kI8 ? 1.0 / 128 : 1.0};
-  const double gain =
-      static_cast<double>(lowering.type(0).quant->scale()) / static_cast<double>(lowering.type().quant->scale());
   // Half a unit is what it may be off by: the 16th part of a step.
   constexpr double kMaxUnit = 0x1p-3;
-  if (result.window[0] * result.window[1] > kMaxWindow || gain * result.unit > kMaxUnit) return std::nullopt;
+  const Ints sizes = lowering.sizes(0);
+  const Ints& axes = lowering.attrs<ReduceAttrs>().axes;
+  if (lowering.out.device() != Device::kU85 || sizes.size() != 4 || axes != Ints{2, 3}) return std::nullopt;
+  const ImageMean result{{sizes[2], sizes[3]}, lowering.inputs[0].type == tosa::Type::kI8 ? 1.0 / 128 : 1.0};
+  const double gain =
+      static_cast<double>(lowering.type(0).quant->scale()) / static_cast<double>(lowering.type().quant->scale());
+  if (sizes[2] * sizes[3] > kMaxWindow || gain * result.unit > kMaxUnit) return std::nullopt;
   return result;
 }
 
 Expected<Operand> mean_by_pool(NodeLowering& lowering, const ImageMean& mean) {
   TosaBuilder& out = lowering.out;
   const TensorType from = lowering.type(0);
-  Operand image = lowering.inputs[0];
+  // Channels last, whatever the order in memory: numbers may not depend on it.
+  Ints there, back(4);
+  for (const std::uint8_t axis : kChannelsLast) there.push_back(lowering.place(axis));
+  for (std::size_t i = 0; i < 4; ++i) back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
+  Operand image = out.transpose(lowering.inputs[0], there);
   if (image.type == tosa::Type::kI8) {
     image =
         out.rescale(image, tosa::Type::kI16, {{*multiplier_of(1 / mean.unit, ScaleBits::k31)}, from.quant->zero_point});
@@ -77,7 +79,7 @@ Expected<Operand> mean_by_pool(NodeLowering& lowering, const ImageMean& mean) {
   const Operand means = out.emit(tosa::Op::kAvgPool2d, fields, {image.id, zero.id, zero.id}, tosa::Type::kI16,
                                  {image.shape[0], 1, 1, image.shape[3]});
   return to_codes(
-      lowering, means,
+      lowering, out.transpose(means, back),
       mean.unit * static_cast<double>(from.quant->scale()) / static_cast<double>(lowering.type().quant->scale()));
 }
 
