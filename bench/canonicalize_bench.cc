@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "canonicalize/canonicalize.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/torch/load.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/torch/load.h"
 #include "pipeline.h"
-#include "run/method.h"
+#include "program/run/method.h"
 #include "targets/registry.h"
 
 namespace isthmus {

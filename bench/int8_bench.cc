@@ -12,11 +12,11 @@
 
 #include "calibrate/samples.h"
 #include "engines/xnnpack/thread_pool.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/torch/load.h"
 #include "pipeline.h"
-#include "run/measure.h"
-#include "run/method.h"
+#include "program/run/measure.h"
+#include "program/run/method.h"
 #include "targets/registry.h"
 
 namespace isthmus {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/torch/load.h"
 
 namespace isthmus {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/check.h"
-#include "emit/emit.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ops/emitter.h"
 #include "pipeline.h"
+#include "program/emit/emit.h"
 #include "stats/measure.h"
 #include "targets/registry.h"
 #include "targets/target.h"

@@ -7,11 +7,11 @@
 #include <random>
 #include <string>
 
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ops/emitter.h"
-#include "quantize/apply.h"
-#include "quantize/plan.h"
-#include "quantize/prove.h"
+#include "quantize/apply/apply.h"
+#include "quantize/plan/plan.h"
+#include "quantize/prove/prove.h"
 #include "targets/registry.h"
 #include "targets/target.h"
 

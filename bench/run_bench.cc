@@ -11,8 +11,8 @@
 
 #include "base/bytes.h"
 #include "engines/xnnpack/thread_pool.h"
-#include "run/measure.h"
-#include "run/method.h"
+#include "program/run/measure.h"
+#include "program/run/method.h"
 
 namespace isthmus {
 namespace {

@@ -1,6 +1,7 @@
 # isthmus_library(<folder> [COLD] [LINKS <targets>...] [ALONE <files>...])
 #
-# Makes the static library isthmus_<folder> of every .cc in the calling folder (main.cc apart), with src/ as its
+# Makes the static library isthmus_<folder> of every .cc in the calling folder and its parts (main.cc apart; a part is a
+# subfolder that has no row of its own), with src/ as its
 # include directory. It links the folders that its row in layers.txt allows, as far as they exist, and LINKS.
 # Its files are compiled after the folder's own precompiled.h, or else the last one of the folders it links, and several
 # of them at once, since what they instantiate alike costs most of a build: a name in an anonymous namespace belongs to
@@ -34,9 +35,12 @@ function(isthmus_library folder)
 
   set(sources "${arg_SOURCES}")
   if(NOT sources)
-    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
-    foreach(alone IN LISTS ISTHMUS_FOLDERS)  # a file with a row of its own
-      list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/${alone}.cc")
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
+    foreach(other IN LISTS ISTHMUS_FOLDERS)  # files and folders with a row of their own
+      list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/${other}.cc")
+      if(other MATCHES "^${folder}/")
+        list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/src/${other}/")
+      endif()
     endforeach()
     list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   endif()

@@ -6,20 +6,20 @@
 #include <algorithm>
 #include <chrono>
 
-#include "canonicalize/canonicalize.h"
-#include "emit/emit.h"
 #include "evaluate/layer_errors.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/verify.h"
-#include "legalize/legalize.h"
-#include "partition/partition.h"
-#include "quantize/correct_biases.h"
-#include "quantize/equalize.h"
-#include "quantize/pins.h"
-#include "quantize/precision.h"
-#include "quantize/prove.h"
-#include "run/method.h"
+#include "program/emit/emit.h"
+#include "program/run/method.h"
+#include "quantize/config/pins.h"
+#include "quantize/improve/correct_biases.h"
+#include "quantize/improve/equalize.h"
+#include "quantize/plan/precision.h"
+#include "quantize/prove/prove.h"
+#include "targets/legalize.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus {
 namespace {

@@ -14,7 +14,7 @@
 #include <set>
 
 #include "calibrate/finite.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/fingerprint.h"
 #include "ir/literals.h"
 #include "ops/table.h"

@@ -7,7 +7,7 @@
 
 #include "base/expected.h"
 #include "calibrate/samples.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus {

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/untrusted_text.h"
-#include "exec/half.h"
-#include "exec/interpreter.h"
+#include "interpret/half.h"
+#include "interpret/interpreter.h"
 
 namespace isthmus {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
-#include "exec/tensor.h"
 #include "formats/npz.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "calibrate/sample_files.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 
 namespace isthmus {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "exec/half.h"
 #include "formats/npy.h"
+#include "interpret/half.h"
 
 namespace isthmus {
 namespace {

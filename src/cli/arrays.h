@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "report/run.h"
 
 namespace isthmus {

@@ -9,8 +9,8 @@
 #include "cli/open_model.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
+#include "program/run/measure.h"
 #include "report/bench.h"
-#include "run/measure.h"
 
 namespace isthmus {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/expected.h"
 #include "calibrate/samples.h"
 #include "engines/xnnpack/thread_pool.h"
-#include "load/load.h"
+#include "frontends/model.h"
 #include "pipeline.h"
 #include "stats/statistics.h"
 

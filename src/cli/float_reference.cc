@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "evaluate/layer_errors.h"
-#include "exec/integer.h"
-#include "exec/interpreter.h"
-#include "partition/partition.h"
-#include "run/method.h"
+#include "interpret/integer.h"
+#include "interpret/interpreter.h"
+#include "program/run/method.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
 
 namespace isthmus {

@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "evaluate/side_by_side.h"
-#include "exec/integer.h"
-#include "load/load.h"
+#include "frontends/model.h"
+#include "interpret/integer.h"
 #include "pipeline.h"
 
 namespace isthmus {

@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "base/untrusted_text.h"
-#include "canonicalize/canonicalize.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
 #include "cli/terminal.h"
-#include "formats/pte.h"
-#include "formats/tosa.h"
+#include "formats/executorch/pte.h"
+#include "formats/tosa/tosa.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "report/inspect.h"
@@ -18,6 +17,7 @@
 #include "report/stats.h"
 #include "report/tosa.h"
 #include "stats/stats_file.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus {
 namespace {

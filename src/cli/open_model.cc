@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "formats/pte.h"
-#include "formats/tosa.h"
+#include "formats/executorch/pte.h"
+#include "formats/tosa/tosa.h"
+#include "frontends/torch/load.h"
 #include "stats/stats_file.h"
 
 namespace isthmus {

@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/expected.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/model.h"
 
 namespace isthmus {
 

@@ -9,8 +9,8 @@
 #include "base/expected.h"
 #include "cli/open_model.h"
 #include "engines/xnnpack/thread_pool.h"
-#include "run/method.h"
-#include "run/tosa_graph.h"
+#include "program/run/method.h"
+#include "program/run/tosa_graph.h"
 
 namespace isthmus {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/expected.h"
-#include "quantize/config.h"
+#include "quantize/config/config.h"
 
 namespace isthmus {
 

@@ -6,8 +6,8 @@
 
 #include "cli/float_reference.h"
 #include "evaluate/gate.h"
-#include "quantize/front.h"
-#include "quantize/techniques.h"
+#include "quantize/config/techniques.h"
+#include "quantize/plan/front.h"
 
 namespace isthmus {
 namespace {

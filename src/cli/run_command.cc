@@ -7,14 +7,14 @@
 #include <functional>
 #include <memory>
 
-#include "canonicalize/canonicalize.h"
 #include "cli/arrays.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "report/run.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus {
 namespace {

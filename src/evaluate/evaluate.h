@@ -9,7 +9,7 @@
 
 #include "base/expected.h"
 #include "calibrate/samples.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 
 namespace isthmus {
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "quantize/techniques.h"
+#include "quantize/config/techniques.h"
 
 namespace isthmus {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/diag.h"
 #include "base/expected.h"
 #include "evaluate/evaluate.h"
-#include "exec/tensor.h"
-#include "quantize/config.h"
+#include "interpret/tensor.h"
+#include "quantize/config/config.h"
 
 namespace isthmus {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <map>
 
-#include "exec/integer.h"
-#include "exec/integer_codes.h"
-#include "exec/interpreter.h"
-#include "quantize/precision.h"
+#include "interpret/integer.h"
+#include "interpret/integer_codes.h"
+#include "interpret/interpreter.h"
+#include "quantize/plan/precision.h"
 
 namespace isthmus {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/expected.h"
 #include "calibrate/samples.h"
 #include "evaluate/evaluate.h"
-#include "quantize/apply.h"
-#include "quantize/plan.h"
+#include "quantize/apply/apply.h"
+#include "quantize/plan/plan.h"
 #include "targets/target.h"
 
 namespace isthmus {

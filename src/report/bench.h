@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "program/run/measure.h"
 #include "report/rows.h"
-#include "run/measure.h"
 
 namespace isthmus {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "partition/partition.h"
 #include "report/rows.h"
+#include "targets/partition.h"
 
 namespace isthmus {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/check.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 #include "report/rows.h"
 
 namespace isthmus {

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "frontends/torch/load.h"
 #include "ir/text.h"
 
 namespace isthmus {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/diag.h"
-#include "formats/pt2.h"
-#include "load/load.h"
+#include "formats/torch/pt2.h"
+#include "frontends/model.h"
 #include "report/rows.h"
 #include "report/states.h"
 

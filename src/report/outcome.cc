@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "exec/integer.h"
+#include "interpret/integer.h"
 #include "ir/literals.h"
 
 namespace isthmus {

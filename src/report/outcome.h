@@ -8,7 +8,7 @@
 
 #include "ir/graph.h"
 #include "pipeline.h"
-#include "quantize/plan.h"
+#include "quantize/plan/plan.h"
 #include "targets/partitioning.h"
 #include "targets/target.h"
 

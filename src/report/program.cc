@@ -11,9 +11,9 @@
 #include <optional>
 #include <set>
 
-#include "formats/tosa.h"
-#include "formats/xnn_blob.h"
-#include "run/calls.h"
+#include "formats/executorch/xnn_blob.h"
+#include "formats/tosa/tosa.h"
+#include "program/run/calls.h"
 #include "targets/layout.h"
 
 namespace isthmus {

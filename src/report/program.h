@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "report/rows.h"
 #include "report/states.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "ir/graph.h"
 
 namespace isthmus {

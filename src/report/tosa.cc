@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "run/tosa_graph.h"
+#include "program/run/tosa_graph.h"
 
 namespace isthmus {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 #include "report/rows.h"
 
 namespace isthmus {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 
 namespace isthmus {
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/reason.h"
-#include "exec/integer.h"
+#include "interpret/integer.h"
 #include "ir/graph.h"
 #include "ops/op_def.h"
 

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "base/reason.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "ops/rewrite.h"
 #include "targets/finish.h"
 #include "targets/integers.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "calibrate/samples.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "pipeline.h"
 #include "stats/measure.h"
 #include "support/models.h"

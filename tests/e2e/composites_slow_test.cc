@@ -4,8 +4,8 @@
 
 #include <iostream>
 
-#include "exec/integer.h"
-#include "exec/interpreter.h"
+#include "interpret/integer.h"
+#include "interpret/interpreter.h"
 #include "ops/emitter.h"
 #include "pipeline.h"
 #include "support/compile_quantized.h"

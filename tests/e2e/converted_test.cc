@@ -8,8 +8,8 @@
 #include <random>
 
 #include "evaluate/evaluate.h"
-#include "exec/integer.h"
-#include "exec/interpreter.h"
+#include "interpret/integer.h"
+#include "interpret/interpreter.h"
 #include "pipeline.h"
 #include "support/compile.h"
 #include "support/compile_quantized.h"

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <map>
 
-#include "exec/integer.h"
-#include "exec/interpreter.h"
-#include "exec/kernel.h"
+#include "interpret/integer.h"
+#include "interpret/interpreter.h"
+#include "interpret/kernel.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"
-#include "targets/xnnpack/integer_kernels.h"
+#include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/tap.h"
 
 namespace isthmus::integers_slow_test {

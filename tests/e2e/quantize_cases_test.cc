@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "support/compile.h"
 #include "support/compile_quantized.h"
 #include "support/quantized_graphs.h"

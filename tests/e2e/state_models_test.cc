@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "exec/interpreter.h"
-#include "run/method.h"
+#include "interpret/interpreter.h"
+#include "program/run/method.h"
 #include "support/compile.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluate/gate.h"
-#include "quantize/techniques.h"
+#include "quantize/config/techniques.h"
 #include "support/command_line.h"
 #include "support/models.h"
 

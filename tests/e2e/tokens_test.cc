@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ops/emitter.h"
 #include "support/compile_quantized.h"
 

@@ -1,8 +1,8 @@
 // Reads arbitrary text as a graph and canonicalizes it: hostile names, arguments, shapes and symbols.
 #include <span>
 
-#include "canonicalize/canonicalize.h"
 #include "ir/text.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as a pickle, or as a file of torch.save if they look like a zip.
-#include "formats/pickle.h"
-#include "formats/torch_save.h"
+#include "formats/torch/pickle.h"
+#include "formats/torch/torch_save.h"
 #include "fuzz/zip_mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,8 +1,8 @@
 // Reads arbitrary bytes as a torch.export archive, looks at everything that comes out, and loads it as a graph.
-#include "formats/pt2.h"
+#include "formats/torch/pt2.h"
+#include "frontends/torch/load.h"
 #include "fuzz/zip_mutator.h"
 #include "ir/text.h"
-#include "load/load.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "formats/pt2_program.h"
+#include "formats/torch/pt2_program.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto program = isthmus::pt2::read_program({reinterpret_cast<const char*>(data), size});

@@ -1,11 +1,11 @@
 // Reads arbitrary bytes as a program file; what is accepted is shown, written again, loaded and run.
 #include <cstdlib>
 
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "fuzz/number_mutator.h"
+#include "program/run/measure.h"
+#include "program/run/method.h"
 #include "report/program.h"
-#include "run/measure.h"
-#include "run/method.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 #include "fuzz/number_mutator.h"
 #include "report/tosa.h"
 #include "targets/tosa/interpreter.h"

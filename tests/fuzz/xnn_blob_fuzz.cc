@@ -7,7 +7,7 @@
 
 #include "engines/xnnpack/builder.h"
 #include "engines/xnnpack/runtime.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 #include "fuzz/number_mutator.h"
 
 namespace {

@@ -10,13 +10,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "canonicalize/canonicalize.h"
 #include "ir/text.h"
-#include "legalize/legalize.h"
-#include "partition/partition.h"
 #include "support/models.h"
+#include "targets/legalize.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
 #include "targets/target.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::golden_test {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "support/models.h"
 #include "support/random_model.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::canonicalize_law_test {
 namespace {

@@ -1,7 +1,7 @@
 // The law of compiling: a program computes what its graph computes, whatever the graph.
 #include <gtest/gtest.h>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "support/compile.h"
 #include "support/random_model.h"

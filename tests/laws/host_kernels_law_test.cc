@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "emit/memory_plan.h"
-#include "run/method.h"
+#include "program/emit/memory_plan.h"
+#include "program/run/method.h"
 #include "targets/host/kernel.h"
 
 namespace isthmus::host_kernels_law_test {

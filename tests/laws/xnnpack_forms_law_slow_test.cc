@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "support/form_case.h"
 
 namespace isthmus::xnnpack_forms_law_slow_test {

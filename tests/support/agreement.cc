@@ -6,8 +6,8 @@
 
 #include <set>
 
-#include "lower/lower.h"
 #include "pipeline.h"
+#include "program/lower/lower.h"
 #include "targets/registry.h"
 
 namespace isthmus::test {

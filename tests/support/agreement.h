@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus::test {

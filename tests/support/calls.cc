@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <stdexcept>
 
 #include "base/check.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ops/table.h"
-#include "partition/partition.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
 
 namespace isthmus::test {

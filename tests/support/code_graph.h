@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "exec/tensor.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 #include "support/compile.h"
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "exec/integer.h"
+#include "interpret/integer.h"
 #include "ir/graph.h"
 
 namespace isthmus::test {

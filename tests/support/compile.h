@@ -5,7 +5,7 @@
 #include <span>
 
 #include "pipeline.h"
-#include "run/method.h"
+#include "program/run/method.h"
 #include "support/models.h"
 
 namespace isthmus::test {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "evaluate/evaluate.h"
-#include "run/method.h"
+#include "program/run/method.h"
 #include "support/models.h"
 #include "targets/registry.h"
 

@@ -10,7 +10,7 @@
 
 #include "calibrate/samples.h"
 #include "pipeline.h"
-#include "quantize/config.h"
+#include "quantize/config/config.h"
 
 namespace isthmus::test {
 

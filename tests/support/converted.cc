@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/readers.h"
 #include "ops/table.h"
-#include "quantize/plan.h"
+#include "quantize/plan/plan.h"
 
 namespace isthmus::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "exec/tensor.h"
-#include "quantize/pins.h"
+#include "interpret/tensor.h"
+#include "quantize/config/pins.h"
 #include "stats/statistics.h"
 
 namespace isthmus::test {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "exec/tensor.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
+#include "interpret/tensor.h"
 
 namespace isthmus::test {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "calibrate/samples.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 #include "ir/text.h"
 #include "support/random_device_model.h"
 #include "targets/registry.h"

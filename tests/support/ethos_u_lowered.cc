@@ -4,7 +4,7 @@
 #include <map>
 
 #include "engines/xnnpack/thread_pool.h"
-#include "exec/integer.h"
+#include "interpret/integer.h"
 #include "support/exact_nodes.h"
 #include "support/models.h"
 #include "targets/ethos_u/integer_kernels.h"

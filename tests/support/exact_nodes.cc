@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "exec/evaluate.h"
-#include "exec/integer_codes.h"
-#include "exec/kernel.h"
+#include "interpret/evaluate.h"
+#include "interpret/integer_codes.h"
+#include "interpret/kernel.h"
 
 namespace isthmus::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 
 namespace isthmus::test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "support/compile.h"
 #include "targets/registry.h"

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "run/method.h"
+#include "program/run/method.h"
 #include "support/programs.h"
 
 namespace isthmus::host_case {

@@ -7,14 +7,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/half.h"
-#include "exec/interpreter.h"
-#include "exec/kernel.h"
 #include "formats/npy.h"
-#include "formats/pt2.h"
+#include "formats/torch/pt2.h"
+#include "interpret/half.h"
+#include "interpret/interpreter.h"
+#include "interpret/kernel.h"
 #include "ops/table.h"
 #include "targets/integers.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::test {
 

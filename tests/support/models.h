@@ -10,10 +10,10 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
-#include "exec/tensor.h"
 #include "formats/npz.h"
+#include "frontends/torch/load.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
-#include "load/load.h"
 
 namespace isthmus::test {
 

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "ops/table.h"
-#include "quantize/groups.h"
-#include "quantize/precision.h"
+#include "quantize/plan/groups.h"
+#include "quantize/plan/precision.h"
 
 namespace isthmus::test {
 namespace {

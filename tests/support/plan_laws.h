@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "quantize/apply.h"
-#include "quantize/plan.h"
+#include "quantize/apply/apply.h"
+#include "quantize/plan/plan.h"
 
 namespace isthmus::test {
 

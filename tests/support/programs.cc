@@ -137,7 +137,7 @@ xnn::Node& GraphBuilder::node(xnn::NodeKind kind, std::vector<std::uint32_t> inp
 std::vector<xnn::NodeKind> node_kinds() {
   return {
 #define XNN_NODE(enumerator, ...) xnn::NodeKind::enumerator,
-#include "formats/xnn_nodes.def"
+#include "formats/executorch/xnn_nodes.def"
 #undef XNN_NODE
   };
 }

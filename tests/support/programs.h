@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "exec/tensor.h"
-#include "formats/pte.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/pte.h"
+#include "formats/executorch/xnn_blob.h"
+#include "interpret/tensor.h"
 
 namespace isthmus::test {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "quantize/apply.h"
+#include "quantize/apply/apply.h"
 
 namespace isthmus::test {
 

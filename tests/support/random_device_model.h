@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/graph.h"
 #include "ops/emitter.h"
 

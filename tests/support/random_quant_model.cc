@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ops/table.h"
 #include "stats/measure.h"
 

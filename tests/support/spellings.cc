@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "support/models.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::test {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "exec/tensor.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
+#include "interpret/tensor.h"
 #include "targets/tosa/interpreter.h"
 
 namespace isthmus::test {

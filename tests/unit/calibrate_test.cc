@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "pipeline.h"
 #include "stats/measure.h"

@@ -1,5 +1,5 @@
 // Biases that are moved until the quantized model's means are those of the model.
-#include "quantize/correct_biases.h"
+#include "quantize/improve/correct_biases.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "exec/integer.h"
-#include "exec/interpreter.h"
+#include "interpret/integer.h"
+#include "interpret/interpreter.h"
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"

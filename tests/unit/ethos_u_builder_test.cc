@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "targets/ethos_u/builder.h"
+#include "targets/ethos_u/forms/builder.h"
 
 namespace isthmus::ethos_u_builder_test {
 namespace {

@@ -1,10 +1,10 @@
 // What composites become for the devices behind TOSA: all of it has a form there, and computes the same.
 #include <gtest/gtest.h>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
-#include "legalize/legalize.h"
 #include "support/ethos_u_cases.h"
+#include "targets/legalize.h"
 #include "targets/registry.h"
 #include "targets/target.h"
 

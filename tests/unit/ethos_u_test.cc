@@ -5,7 +5,7 @@
 
 #include "ir/text.h"
 #include "targets/ethos_u/desc.h"
-#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/forms/forms.h"
 #include "targets/ethos_u/limits.h"
 #include "targets/registry.h"
 #include "targets/target.h"

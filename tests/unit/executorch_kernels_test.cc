@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "executorch_kernels/kernels.h"
 #include "support/calls.h"
 #include "support/host_case.h"
+#include "targets/host/portable/kernels.h"
 
 namespace isthmus::executorch_kernels_test {
 namespace {

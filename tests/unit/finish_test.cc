@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "program/run/method.h"
 #include "report/compile.h"
-#include "run/method.h"
 #include "support/compile.h"
 #include "support/models.h"
 #include "targets/registry.h"

@@ -1,5 +1,5 @@
 // Products of floats are plain sums in double, one term after the other, to the last bit and by any kind of vectors.
-#include "exec/float_product.h"
+#include "interpret/kernels/float_product.h"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>

@@ -1,5 +1,5 @@
 // Cheapest cuts of small random networks, against all cuts there are.
-#include "quantize/flow.h"
+#include "quantize/plan/flow.h"
 
 #include <gtest/gtest.h>
 

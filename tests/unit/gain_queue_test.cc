@@ -1,5 +1,5 @@
 // The queue takes what looking at every candidate in every step would.
-#include "quantize/gain_queue.h"
+#include "quantize/widths/gain_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "base/portable_math.h"
-#include "quantize/memory_needed.h"
+#include "quantize/widths/memory_needed.h"
 #include "support/quantized_graphs.h"
 
 namespace isthmus::gain_queue_test {

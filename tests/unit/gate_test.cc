@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "quantize/techniques.h"
+#include "quantize/config/techniques.h"
 
 namespace isthmus::gate_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engines/xnnpack/thread_pool.h"
-#include "run/method.h"
+#include "program/run/method.h"
 #include "support/models.h"
 
 namespace isthmus::golden_programs_slow_test {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "run/method.h"
+#include "program/run/method.h"
 #include "support/calls.h"
 #include "support/host_case.h"
 #include "support/models.h"

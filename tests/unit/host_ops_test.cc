@@ -10,8 +10,8 @@
 #include <regex>
 #include <set>
 
-#include "exec/half.h"
-#include "exec/interpreter.h"
+#include "interpret/half.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "ops/emitter.h"
 #include "support/compile.h"

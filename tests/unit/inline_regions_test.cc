@@ -1,5 +1,5 @@
 // Subgraphs of nodes become nodes of the program.
-#include "load/inline_regions.h"
+#include "frontends/torch/inline_regions.h"
 
 #include <gtest/gtest.h>
 

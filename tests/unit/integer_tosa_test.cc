@@ -7,10 +7,10 @@
 #include <cmath>
 #include <functional>
 
-#include "exec/integer_codes.h"
-#include "exec/kernel.h"
+#include "interpret/integer_codes.h"
+#include "interpret/kernel.h"
 #include "support/codes.h"
-#include "targets/ethos_u/constants.h"
+#include "targets/ethos_u/forms/constants.h"
 #include "targets/ethos_u/integer_kernels.h"
 
 namespace isthmus::integer_tosa_test {

@@ -7,13 +7,13 @@
 #include <functional>
 #include <limits>
 
-#include "exec/kernel.h"
+#include "interpret/kernel.h"
 #include "support/codes.h"
 #include "support/delegates.h"
 #include "support/programs.h"
 #include "targets/registry.h"
 #include "targets/target.h"
-#include "targets/xnnpack/integer_kernels.h"
+#include "targets/xnnpack/integers/integer_kernels.h"
 
 namespace isthmus::integer_xnnpack_test {
 namespace {

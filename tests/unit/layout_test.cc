@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
-#include "legalize/legalize.h"
-#include "partition/partition.h"
+#include "targets/legalize.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
 #include "targets/reshape_order.h"
 #include "targets/target.h"
-#include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/forms/forms.h"
 
 namespace isthmus::layout_test {
 namespace {

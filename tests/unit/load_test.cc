@@ -1,14 +1,14 @@
 // From archives to graphs: types, constants, symbols, origins, and what is refused.
-#include "load/load.h"
+#include "frontends/torch/load.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "frontends/torch/origin.h"
+#include "frontends/torch/srepr.h"
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "load/origin.h"
-#include "load/srepr.h"
 #include "support/models.h"
 
 namespace isthmus::load_test {

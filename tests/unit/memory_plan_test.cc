@@ -1,5 +1,5 @@
 // Tensors that live at the same time lie apart, and no more memory is taken than needed where that is possible.
-#include "emit/memory_plan.h"
+#include "program/emit/memory_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "support/models.h"
 
 namespace isthmus::models_slow_test {

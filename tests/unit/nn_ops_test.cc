@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "support/calls.h"
 

@@ -1,13 +1,13 @@
 // What the model says of noise against noise that was measured.
-#include "quantize/noise.h"
+#include "quantize/widths/noise.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exec/interpreter.h"
-#include "quantize/config.h"
+#include "interpret/interpreter.h"
+#include "quantize/config/config.h"
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "exec/kernel.h"
+#include "interpret/kernel.h"
 #include "ops/table.h"
 #include "support/models.h"
 

@@ -1,5 +1,5 @@
 // The pickle machine: what torch.save writes is read, everything else is refused and nothing runs.
-#include "formats/pickle.h"
+#include "formats/torch/pickle.h"
 
 #include <gmock/gmock.h>
 

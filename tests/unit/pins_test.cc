@@ -1,5 +1,5 @@
 // Parameters that an archive gives: how they are read, what devices can hold of them, what planning makes of them.
-#include "quantize/pins.h"
+#include "quantize/config/pins.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,17 +7,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "canonicalize/canonicalize.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "pipeline.h"
-#include "quantize/grid.h"
-#include "quantize/prove.h"
-#include "quantize/weights.h"
+#include "quantize/apply/weights.h"
+#include "quantize/config/grid.h"
+#include "quantize/prove/prove.h"
 #include "report/explain.h"
 #include "support/calls.h"
 #include "support/quantized_graphs.h"
 #include "targets/registry.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::pins_test {
 namespace {

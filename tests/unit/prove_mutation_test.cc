@@ -10,7 +10,7 @@
 #include <map>
 
 #include "ops/table.h"
-#include "quantize/prove.h"
+#include "quantize/prove/prove.h"
 #include "support/quantized_graphs.h"
 #include "targets/registry.h"
 

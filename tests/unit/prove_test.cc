@@ -1,5 +1,5 @@
 // The proof: what it accepts, its words, and what it derives from descriptions other than XNNPACK's.
-#include "quantize/prove.h"
+#include "quantize/prove/prove.h"
 
 #include <gtest/gtest.h>
 

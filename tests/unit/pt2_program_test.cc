@@ -1,5 +1,5 @@
 // The exported program's JSON: every form of an argument, and errors that name their place.
-#include "formats/pt2_program.h"
+#include "formats/torch/pt2_program.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

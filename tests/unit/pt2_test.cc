@@ -1,5 +1,5 @@
 // Archives of torch.export.save: the three generations of the container, real files, and broken ones.
-#include "formats/pt2.h"
+#include "formats/torch/pt2.h"
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // Program files: what is written is read again, and nothing else is believed.
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 
 #include <flatbuffers/flatbuffers.h>
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
-#include "quantize/config.h"
+#include "quantize/config/config.h"
 
 namespace isthmus::quant_config_test {
 namespace {

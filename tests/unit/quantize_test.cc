@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ops/table.h"
-#include "quantize/apply.h"
-#include "quantize/equalize.h"
-#include "quantize/plan.h"
-#include "quantize/prove.h"
-#include "quantize/weights.h"
+#include "quantize/apply/apply.h"
+#include "quantize/apply/weights.h"
+#include "quantize/improve/equalize.h"
+#include "quantize/plan/plan.h"
+#include "quantize/prove/prove.h"
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engines/xnnpack/thread_pool.h"
-#include "run/measure.h"
-#include "run/method.h"
+#include "program/run/measure.h"
+#include "program/run/method.h"
 #include "support/calls.h"
 #include "support/models.h"
 #include "support/programs.h"

@@ -7,9 +7,9 @@
 
 #include "calibrate/samples.h"
 #include "engines/xnnpack/thread_pool.h"
-#include "exec/integer.h"
-#include "run/measure.h"
-#include "run/method.h"
+#include "interpret/integer.h"
+#include "program/run/measure.h"
+#include "program/run/method.h"
 #include "support/ethos_u_cases.h"
 #include "support/ethos_u_lowered.h"
 #include "support/models.h"

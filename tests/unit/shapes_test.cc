@@ -1,5 +1,5 @@
 // The sizes that a user asks for.
-#include "load/shapes.h"
+#include "frontends/shapes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

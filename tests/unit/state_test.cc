@@ -1,18 +1,18 @@
 // What a graph keeps from one run to the next: its text, its rules, its interpreter, and the program that it becomes.
 #include <gtest/gtest.h>
 
-#include "canonicalize/canonicalize.h"
-#include "emit/emit.h"
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/rewriter.h"
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "lower/lower.h"
-#include "lower/write_back.h"
-#include "partition/partition.h"
-#include "run/method.h"
+#include "program/emit/emit.h"
+#include "program/lower/lower.h"
+#include "program/lower/write_back.h"
+#include "program/run/method.h"
 #include "support/models.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::state_test {
 namespace {

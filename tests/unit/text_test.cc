@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/verify.h"
 
 namespace isthmus::text_test {

@@ -1,5 +1,5 @@
 // Files of torch.save: tensors by name, and leaves of nested values.
-#include "formats/torch_save.h"
+#include "formats/torch/torch_save.h"
 
 #include <gmock/gmock.h>
 

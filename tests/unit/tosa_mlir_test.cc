@@ -1,5 +1,5 @@
 // TOSA graphs as MLIR text.
-#include "formats/tosa_mlir.h"
+#include "formats/tosa/tosa_mlir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

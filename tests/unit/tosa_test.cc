@@ -1,5 +1,5 @@
 // TOSA files: what is written is read again, and nothing else is believed.
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "support/models.h"
 #include "support/programs.h"
 #include "support/tosa.h"

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "canonicalize/canonicalize.h"
 #include "ir/text.h"
 #include "support/spellings.h"
+#include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus::type_ops_test {
 namespace {

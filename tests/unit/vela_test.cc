@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "support/command_line.h"
 #include "support/models.h"
 #include "support/tosa.h"

@@ -1,5 +1,5 @@
 // Which values have codes of 16 bits, each rule on the smallest graph that shows it.
-#include "quantize/widths.h"
+#include "quantize/widths/widths.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <set>
 
-#include "exec/interpreter.h"
-#include "quantize/apply.h"
-#include "quantize/precision.h"
-#include "quantize/prove.h"
+#include "interpret/interpreter.h"
+#include "quantize/apply/apply.h"
+#include "quantize/plan/precision.h"
+#include "quantize/prove/prove.h"
 #include "support/codes.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"

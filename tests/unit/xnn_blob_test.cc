@@ -1,5 +1,5 @@
 // The graph of an XNNPACK delegate: what is written is read again, and nothing else is believed.
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,11 +7,11 @@
 
 #include "engines/xnnpack/builder.h"
 #include "ir/text.h"
-#include "partition/partition.h"
 #include "support/code_graph.h"
 #include "support/programs.h"
+#include "targets/partition.h"
 #include "targets/xnnpack/desc.h"
-#include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/forms/forms.h"
 
 namespace isthmus::xnnpack_int8_refusal_test {
 namespace {

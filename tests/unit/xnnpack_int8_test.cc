@@ -9,10 +9,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "exec/integer.h"
+#include "interpret/integer.h"
 #include "ir/text.h"
 #include "support/code_graph.h"
-#include "targets/xnnpack/integer_kernels.h"
+#include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/tap.h"
 
 namespace isthmus::xnnpack_int8_test {

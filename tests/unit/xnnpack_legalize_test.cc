@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "exec/interpreter.h"
+#include "interpret/interpreter.h"
 #include "ir/text.h"
-#include "legalize/legalize.h"
 #include "support/compile.h"
 #include "support/form_case.h"
+#include "targets/legalize.h"
 #include "targets/registry.h"
 
 namespace isthmus::xnnpack_legalize_test {

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "engines/xnnpack/runtime.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 
 struct pthreadpool;
 

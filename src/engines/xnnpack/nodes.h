@@ -4,7 +4,7 @@
 #include <span>
 
 #include "engines/xnnpack/library.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 
 namespace isthmus::xnnpack {
 

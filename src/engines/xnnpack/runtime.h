@@ -10,7 +10,7 @@
 
 #include "base/expected.h"
 #include "engines/xnnpack/shapes.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 
 struct xnn_runtime;
 

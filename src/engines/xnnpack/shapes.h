@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 
 namespace isthmus::xnnpack {
 

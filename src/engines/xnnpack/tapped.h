@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "engines/xnnpack/shapes.h"
-#include "exec/tensor.h"
-#include "formats/pte.h"
-#include "formats/xnn_blob.h"
+#include "formats/executorch/pte.h"
+#include "formats/executorch/xnn_blob.h"
+#include "interpret/tensor.h"
 #include "ir/axis_order.h"
 #include "ir/ids.h"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "ops/table.h"
-#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/forms/forms.h"
 #include "targets/ethos_u/integer_kernels.h"
-#include "targets/ethos_u/legalize.h"
+#include "targets/ethos_u/legalize/legalize.h"
 #include "targets/ethos_u/limits.h"
 #include "targets/ethos_u/lower.h"
 #include "targets/ethos_u/vela.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "targets/ethos_u/desc.h"
-#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/forms/forms.h"
 #include "targets/tosa/interpreter.h"
 
 namespace isthmus::ethos_u {

@@ -1,8 +1,8 @@
 // What a device computes with codes: the forms of a node, run by TOSA's interpreter.
 #pragma once
 
-#include "exec/integer_kernel.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
+#include "interpret/integer_kernel.h"
 #include "targets/ethos_u/device.h"
 
 namespace isthmus::ethos_u {

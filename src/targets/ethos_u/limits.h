@@ -10,7 +10,7 @@
 
 #include "base/reason.h"
 #include "targets/ethos_u/device.h"
-#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/forms/forms.h"
 
 namespace isthmus::ethos_u {
 

@@ -9,7 +9,7 @@
 
 #include "ir/literals.h"
 #include "ops/known.h"
-#include "targets/ethos_u/forms.h"
+#include "targets/ethos_u/forms/forms.h"
 #include "targets/ethos_u/limits.h"
 
 namespace isthmus::ethos_u {

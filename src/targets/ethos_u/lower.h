@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 #include "targets/ethos_u/device.h"
 #include "targets/target.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/process.h"
 #include "base/untrusted_text.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 
 namespace isthmus::ethos_u {
 namespace {

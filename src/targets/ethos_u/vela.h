@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/expected.h"
-#include "formats/vela.h"
+#include "formats/executorch/vela.h"
 #include "targets/finish.h"
 
 namespace isthmus::ethos_u {

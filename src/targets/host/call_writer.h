@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "targets/host/program_values.h"
 
 namespace isthmus::host {

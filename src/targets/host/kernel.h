@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/expected.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "ir/op.h"
 
 namespace isthmus::host {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "exec/half.h"
-#include "formats/pte_element_types.h"
+#include "formats/executorch/pte_element_types.h"
+#include "interpret/half.h"
 #include "targets/host/names.h"
 
 namespace isthmus::host {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
 #include "ir/graph.h"
 #include "targets/layout.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "exec/half.h"
-#include "executorch_kernels/kernels.h"
+#include "interpret/half.h"
 #include "targets/host/family.h"
+#include "targets/host/portable/kernels.h"
 
 namespace isthmus::host {
 namespace {

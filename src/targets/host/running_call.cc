@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "exec/kernel.h"
-#include "executorch_kernels/kernels.h"
-#include "formats/pte_element_types.h"
+#include "formats/executorch/pte_element_types.h"
+#include "interpret/kernel.h"
 #include "ops/table.h"
+#include "targets/host/portable/kernels.h"
 
 namespace isthmus::host {
 namespace {

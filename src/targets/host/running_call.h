@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "exec/tensor.h"
+#include "interpret/tensor.h"
 #include "ir/attrs.h"
 #include "ir/op.h"
 #include "targets/host/slot.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "exec/tensor.h"
-#include "formats/pte.h"
+#include "formats/executorch/pte.h"
+#include "interpret/tensor.h"
 
 namespace isthmus::host {
 

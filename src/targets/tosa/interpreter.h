@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "exec/tensor.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
+#include "interpret/tensor.h"
 
 struct pthreadpool;
 

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/dtype.h"
 #include "base/expected.h"
-#include "formats/tosa.h"
+#include "formats/tosa/tosa.h"
 
 namespace isthmus::tosa {
 

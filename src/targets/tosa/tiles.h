@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "targets/tosa/dot.h"
 #include "targets/tosa/kernel.h"
+#include "targets/tosa/kernels/dot.h"
 
 namespace isthmus::tosa {
 

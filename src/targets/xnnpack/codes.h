@@ -5,7 +5,7 @@
 
 #include "base/reason.h"
 #include "ir/graph.h"
-#include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/forms/forms.h"
 
 namespace isthmus::xnnpack {
 

@@ -1,8 +1,8 @@
 // What the XNNPACK delegate needs.
 #include "targets/xnnpack/desc.h"
 
-#include "targets/xnnpack/forms.h"
-#include "targets/xnnpack/integer_kernels.h"
+#include "targets/xnnpack/forms/forms.h"
+#include "targets/xnnpack/integers/integer_kernels.h"
 
 namespace isthmus::xnnpack {
 namespace {

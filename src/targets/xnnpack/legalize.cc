@@ -1,9 +1,9 @@
 // The table of what composites become in the delegate.
 #include <algorithm>
 
-#include "rewrites/rewrites.h"
 #include "targets/xnnpack/desc.h"
-#include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/forms/forms.h"
+#include "transforms/legalize/rewrites.h"
 
 namespace isthmus::xnnpack {
 

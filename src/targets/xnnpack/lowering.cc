@@ -9,7 +9,7 @@
 #include "engines/xnnpack/builder.h"
 #include "ir/literals.h"
 #include "targets/xnnpack/desc.h"
-#include "targets/xnnpack/forms.h"
+#include "targets/xnnpack/forms/forms.h"
 
 namespace isthmus::xnnpack {
 namespace {

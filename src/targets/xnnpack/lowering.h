@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/xnn_blob.h"
+#include "formats/executorch/xnn_blob.h"
 #include "targets/target.h"
 
 namespace isthmus::xnnpack {

@@ -1,0 +1,178 @@
+// Runs a method: inputs in, instructions, outputs out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "program/run/state.h"
+#include "targets/host/running_call.h"
+
+namespace isthmus::run {
+namespace {
+
+// Adds the time until its end to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+class Executor {
+ public:
+  explicit Executor(Method::State& state) : state_(state) {}
+
+  Expected<void> run() {
+    std::uint64_t left = state_.options.most_instructions;
+    for (std::size_t i = 0; i < state_.plan->chains.size(); ++i) {
+      const pte::Chain& chain = state_.plan->chains[i];
+      std::size_t next = 0;
+      while (next < chain.instructions.size()) {
+        if (left-- == 0) {
+          return bad_input(fmt::format("the program takes more than {} steps", state_.options.most_instructions));
+        }
+        const std::size_t at = next++;
+        place_ = {i, at};
+        const auto jump =
+            TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[at]),
+                       [&] { return fmt::format("instruction {}", at); }));
+        if (jump) next = *jump;
+      }
+    }
+    return {};
+  }
+
+ private:
+  using Jump = std::optional<std::uint32_t>;
+
+  Expected<Jump> step(const pte::KernelCall& call) {
+    const host::Kernel& kernel = *state_.kernels[call.operator_index];
+    if (call.args.size() != kernel.arity()) {
+      return bad_input(fmt::format("{} takes {} arguments, not {}", kernel.name, kernel.arity(), call.args.size()));
+    }
+    ++state_.statistics.host_calls;
+    if (is_border_call(*state_.plan, kernel, call.args)) ++state_.statistics.border_calls;
+    const double before = state_.statistics.host_seconds;
+    {
+      const Stopwatch stopwatch(state_.statistics.host_seconds);
+      host::RunningCall host_call(state_.slots, call.args, state_.options.most_bytes);
+      TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
+    }
+    if (state_.options.with_profile) {
+      add_times({{std::nullopt, std::string(kernel.name), state_.statistics.host_seconds - before}});
+    }
+    return Jump();
+  }
+
+  Expected<Jump> step(const pte::DelegateCall& call) {
+    ++state_.statistics.delegate_calls;
+    const double before = state_.statistics.delegate_seconds;
+    Delegate& delegate = *state_.delegates[call.delegate_index];
+    const auto name = [&] { return fmt::format("delegate {}", call.delegate_index); };
+    {
+      const Stopwatch stopwatch(state_.statistics.delegate_seconds);
+      TRY(within(delegate.run(state_.slots, call.args), name));
+    }
+    if (!state_.options.with_profile) return Jump();
+    std::vector<OperatorTime> times = TRY(within(delegate.profile(), name));
+    if (times.empty()) {
+      const double seconds = state_.statistics.delegate_seconds - before;
+      times.push_back({std::nullopt, state_.plan->delegates[call.delegate_index].id, seconds});
+    }
+    for (OperatorTime& time : times) time.delegate = call.delegate_index;
+    add_times(std::move(times));
+    return Jump();
+  }
+
+  // Of the instruction that has just run. A delegate has the same operators in every run.
+  void add_times(std::vector<OperatorTime> times) {
+    std::vector<OperatorTime>& sums = state_.profile[place_];
+    if (sums.size() != times.size()) {
+      sums = std::move(times);
+      return;
+    }
+    for (std::size_t i = 0; i < times.size(); ++i) sums[i].seconds += times[i].seconds;
+  }
+
+  Expected<Jump> step(const pte::MoveCall& call) {
+    state_.slots[call.to] = state_.slots[call.from];
+    return Jump();
+  }
+  Expected<Jump> step(const pte::JumpFalseCall& call) {
+    const Slot& condition = state_.slots[call.condition];
+    bool is_true = true;
+    if (const auto* truth = std::get_if<bool>(&condition)) {
+      is_true = *truth;
+    } else if (const auto* tensor = std::get_if<LiveTensor>(&condition); tensor && tensor->dtype == DType::kBool) {
+      const Tensor elements = TRY(read(*tensor));
+      is_true = std::ranges::all_of(elements.bytes(), [](std::byte b) { return b != std::byte{0}; });
+    } else {
+      return bad_input("the condition of a jump is no bool");
+    }
+    return is_true ? Jump() : Jump(call.destination);
+  }
+  Expected<Jump> step(const pte::FreeCall& call) {
+    if (auto* tensor = std::get_if<LiveTensor>(&state_.slots[call.value])) tensor->data = nullptr;
+    return Jump();
+  }
+
+  Method::State& state_;
+  std::pair<std::size_t, std::size_t> place_;  // chain and instruction
+};
+
+// A copy, as the memory is the method's and the next run writes it again.
+Expected<Tensor> copy_of(const LiveTensor& tensor) {
+  const Tensor elements = TRY(read(tensor));
+  Tensor result(elements.dtype(), elements.sizes());
+  if (elements.count() != 0) std::ranges::copy(elements.bytes(), result.mutable_bytes().begin());
+  return result;
+}
+
+template <class Number>
+Tensor tensor_of(DType dtype, Number number) {
+  Tensor result(dtype, {});
+  result.mutable_data<Number>()[0] = number;
+  return result;
+}
+
+}  // namespace
+
+Expected<void> execute(Method::State& state) { return Executor(state).run(); }
+
+Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor> inputs) {
+  State& state = *state_;
+  if (inputs.size() != state.tensor_inputs.size()) {
+    return bad_input(
+        fmt::format("the method has {} inputs and {} were given", state.tensor_inputs.size(), inputs.size()));
+  }
+  if (!state.fresh_slots.empty()) state.slots = state.fresh_slots;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto* tensor = std::get_if<LiveTensor>(&state.slots[state.tensor_inputs[i]]);
+    if (tensor == nullptr) return bad_input(fmt::format("input {} is no tensor any more", i));
+    TRY(within(write(*tensor, inputs[i]), [&] { return fmt::format("input {}", i); }));
+  }
+  TRY(execute(state));
+  std::vector<std::optional<Tensor>> outputs;
+  for (const pte::ValueIndex output : state.plan->outputs) {
+    const Slot& slot = state.slots[output];
+    if (const auto* tensor = std::get_if<LiveTensor>(&slot)) {
+      outputs.emplace_back(TRY(copy_of(*tensor)));
+    } else if (const auto* integer = std::get_if<std::int64_t>(&slot)) {
+      outputs.emplace_back(tensor_of(DType::kI64, *integer));
+    } else if (const auto* number = std::get_if<double>(&slot)) {
+      outputs.emplace_back(tensor_of(DType::kF64, *number));
+    } else if (const auto* truth = std::get_if<bool>(&slot)) {
+      outputs.emplace_back(tensor_of(DType::kBool, static_cast<std::uint8_t>(*truth ? 1 : 0)));
+    } else {
+      outputs.emplace_back();
+    }
+  }
+  return outputs;
+}
+
+}  // namespace isthmus::run

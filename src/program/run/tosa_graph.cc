@@ -1,0 +1,49 @@
+// Asks the interpreter.
+#include "program/run/tosa_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "targets/tosa/interpreter.h"
+#include "targets/tosa/rules.h"
+
+namespace isthmus::run {
+
+struct TosaGraph::State {
+  tosa::Interpreter interpreter;
+  std::vector<TensorInfo> inputs;
+  std::size_t operators = 0;
+};
+
+Expected<TosaGraph> TosaGraph::load(const Blob& file, const LoadOptions& options) {
+  tosa::Graph graph = TRY(tosa::read_graph(file));
+  const auto operators =
+      std::ranges::count_if(graph.operators, [](const tosa::Operator& op) { return !op.inputs.empty(); });
+  tosa::Interpreter interpreter = TRY(tosa::Interpreter::load(
+      std::move(graph),
+      {.threads = options.threads, .most_bytes = options.most_bytes, .most_work = options.most_work}));
+  std::vector<TensorInfo> inputs;
+  for (const tosa::Port& port : interpreter.inputs()) inputs.push_back({port.dtype, port.sizes, false});
+  return TosaGraph(
+      std::make_unique<State>(State{std::move(interpreter), std::move(inputs), static_cast<std::size_t>(operators)}));
+}
+
+TosaGraph::TosaGraph(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TosaGraph::TosaGraph(TosaGraph&&) noexcept = default;
+TosaGraph& TosaGraph::operator=(TosaGraph&&) noexcept = default;
+TosaGraph::~TosaGraph() = default;
+
+const std::vector<TensorInfo>& TosaGraph::inputs() const { return state_->inputs; }
+std::size_t TosaGraph::operator_count() const { return state_->operators; }
+
+Expected<std::vector<std::optional<Tensor>>> TosaGraph::run(std::span<const Tensor> inputs) const {
+  const std::vector<Tensor> results = TRY(state_->interpreter.run(inputs));
+  return std::vector<std::optional<Tensor>>(results.begin(), results.end());
+}
+
+Expected<std::uint64_t> count_products(const tosa::Graph& graph) {
+  TRY(tosa::check(graph));
+  return tosa::count_products(graph);
+}
+
+}  // namespace isthmus::run

@@ -1,0 +1,40 @@
+// A TOSA graph in a file of its own, run as in a delegate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "formats/tosa/tosa.h"
+#include "program/run/method.h"
+
+namespace isthmus::run {
+
+class TosaGraph {
+ public:
+  // Checks all that TOSA demands. Of the options, threads and limits of bytes and work count.
+  static Expected<TosaGraph> load(const Blob& file, const LoadOptions& options = {});
+
+  TosaGraph(TosaGraph&&) noexcept;
+  TosaGraph& operator=(TosaGraph&&) noexcept;
+  ~TosaGraph();
+
+  const std::vector<TensorInfo>& inputs() const;
+  std::size_t operator_count() const;  // constants are none
+
+  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs) const;
+
+ private:
+  struct State;
+  explicit TosaGraph(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+// The multiplications of its convolutions and matrices. Fails where the graph cannot be run, with the reason.
+Expected<std::uint64_t> count_products(const tosa::Graph& graph);
+
+}  // namespace isthmus::run

@@ -1,0 +1,475 @@
+// Walks the float graph and writes the quantized one beside it.
+#include "quantize/apply/apply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "interpret/integer.h"
+#include "interpret/integer_codes.h"
+#include "interpret/tensor.h"
+#include "ir/nearest_code.h"
+#include "ir/readers.h"
+#include "ops/table.h"
+#include "quantize/apply/weights.h"
+#include "quantize/apply/zeros.h"
+#include "quantize/plan/groups.h"
+#include "quantize/plan/ratios.h"
+#include "stats/measure.h"
+
+namespace isthmus {
+namespace {
+
+class Applier {
+ public:
+  Applier(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const Statistics* statistics,
+          const QuantConfig& config)
+      : graph_(graph), plan_(plan), target_(target), statistics_(statistics), config_(config) {}
+
+  Expected<Quantized> run() {
+    Diagnostics ignored;
+    settings_ = settings_of(graph_, config_, ignored);
+    in_float_.resize(graph_.values().size());
+    readers_ = reader_counts(graph_);
+    out_.exprs() = graph_.exprs();
+    for (const ValueId input : graph_.inputs()) add_input(input);
+    for (const GraphState& state : graph_.states()) TRY(add_state(state));
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      switch (plan_.precision[n]) {
+        case Precision::kCodes:
+          TRY(add_codes_node(NodeId{n}));
+          break;
+        case Precision::kRows:
+          TRY(add_rows_node(NodeId{n}));
+          break;
+        case Precision::kFloat:
+          TRY(add_float_node(graph_.nodes()[n]));
+          break;
+      }
+    }
+    add_outputs();
+    source_.resize(out_.values().size());
+    return Quantized{std::move(out_), std::move(source_), plan_.has_ranges};
+  }
+
+ private:
+  using Place = std::pair<ValueId, std::uint32_t>;  // a value in the parameters of a group
+
+  std::uint32_t group_of(ValueId id) const { return *plan_.group_of[id.index]; }
+  bool is_made_in_codes(ValueId id) const {
+    return plan_.states_in_codes.contains(id) || isthmus::is_made_in_codes(graph_, plan_.precision, config_, id);
+  }
+  TensorType type_in(ValueId id, std::uint32_t group) const {
+    return {plan_.groups[group].storage, graph_.type(id).shape, plan_.groups[group].quant};
+  }
+  void remember(ValueId made, ValueId stands_for) {
+    if (source_.size() <= made.index) source_.resize(made.index + 1);
+    source_[made.index] = stands_for;
+  }
+  // What stood for the input of a node that is gone stands for its result, unless others read just that input.
+  void hand_on(ValueId input, ValueId made, ValueId result) {
+    const bool stands_for_input = made.index < source_.size() && source_[made.index] == input;
+    if (stands_for_input && readers_[input.index] == 1) remember(made, result);
+  }
+  ValueId emit(Op op, Attrs attrs, ValueId input, std::string_view stem, TensorType type, ValueId stands_for) {
+    const Node* maker = out_.producer(input);
+    Origin origin = maker == nullptr ? Origin{} : maker->origin;
+    const NodeId node =
+        out_.add_node(op, std::move(attrs), {input}, {{out_.unused_name(stem), std::move(type)}}, std::move(origin));
+    remember(out_[node].outputs[0], stands_for);
+    return out_[node].outputs[0];
+  }
+
+  // 8-bit codes without sign are those with it, moved by half of their number.
+  static Quant unsigned_quant(Quant quant) {
+    quant.zero_point += 128;
+    return quant;
+  }
+
+  void add_input(ValueId id) {
+    const Value& value = graph_[id];
+    if (!is_made_in_codes(id)) {
+      in_float_[id.index] = out_.add_input(value.name, value.type);
+      remember(*in_float_[id.index], id);
+      return;
+    }
+    const std::uint32_t group = group_of(id);
+    TensorType type = type_in(id, group);
+    if (config_.inputs == BorderType::kInt8) {
+      in_codes_[{id, group}] = out_.add_input(value.name, std::move(type));
+      remember(in_codes_[{id, group}], id);
+      return;
+    }
+    TensorType border{DType::kU8, value.type.shape, unsigned_quant(plan_.groups[group].quant)};
+    const ValueId input = out_.add_input(value.name, std::move(border));
+    remember(input, id);
+    in_codes_[{id, group}] = emit(Op::kRescale, NoAttrs{}, input, value.name + ".codes", std::move(type), id);
+  }
+
+  Expected<void> add_state(const GraphState& state) {
+    const Value& value = graph_[state.value];
+    if (!is_made_in_codes(state.value)) {
+      in_float_[state.value.index] = out_.add_state(value.name, value.type, state.initial);
+      remember(*in_float_[state.value.index], state.value);
+      return {};
+    }
+    const std::uint32_t group = group_of(state.value);
+    const TensorType type = type_in(state.value, group);
+    Constant codes = TRY(within(codes_of(state.initial, type), [&] { return "state %" + value.name; }));
+    const ValueId made = out_.add_state(value.name, type, std::move(codes));
+    in_codes_[{state.value, group}] = made;
+    remember(made, state.value);
+    return {};
+  }
+
+  ValueId as_float(ValueId id) {
+    std::optional<ValueId>& known = in_float_[id.index];
+    if (known) return *known;
+    if (const Constant* constant = graph_.constant(id)) {
+      known = out_.add_constant(graph_[id].name, graph_.type(id), *constant);
+    } else {
+      known = emit(Op::kDequantize, DequantizeAttrs{}, in_codes_.at({id, group_of(id)}), graph_[id].name + ".float",
+                   graph_.type(id), id);
+    }
+    return *known;
+  }
+
+  ValueId as_codes(ValueId id, std::uint32_t group) {
+    const auto found = in_codes_.find({id, group});
+    if (found != in_codes_.end()) return found->second;
+    TensorType type = type_in(id, group);
+    ValueId made{};
+    if (!is_made_in_codes(id)) {
+      QuantizeAttrs attrs;
+      attrs.dtype = type.dtype;
+      attrs.min = code_range(type.dtype).min;
+      attrs.max = code_range(type.dtype).max;
+      made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".codes", std::move(type), id);
+    } else {
+      made = rescaled(id, in_codes_.at({id, group_of(id)}), type);
+    }
+    return in_codes_[{id, group}] = made;
+  }
+
+  // In several steps where the device has none that is large enough.
+  ValueId rescaled(ValueId id, ValueId from, const TensorType& to) {
+    constexpr double kHair = 1 + 0x1p-20;  // inside of a limit, whatever f32 rounds
+    const auto limits = limits_of(target_.integers, Op::kRescale);
+    while (!limits.empty()) {
+      const auto scale = static_cast<double>(out_.type(from).quant->scale());
+      const double ratio = scale / static_cast<double>(to.quant->scale());
+      const RatioLimit& limit = *limits[0];
+      if (ratio >= limit.min && ratio * (limit.includes_max ? 1 : kHair) <= limit.max) break;
+      Quant step = *to.quant;
+      step.scales = {static_cast<float>(ratio < limit.min ? scale / limit.min / kHair : scale / limit.max * kHair)};
+      from = emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", {to.dtype, to.shape, step}, id);
+    }
+    return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);
+  }
+
+  // Large constant data of a float node are kept as codes: a quarter of the file, for one conversion in each run.
+  bool is_kept_as_codes(const Node& node, std::size_t i) const {
+    constexpr std::int64_t kLeastElements = 4096;
+    const Constant* constant = graph_.constant(node.inputs[i]);
+    return plan_.has_ranges && target_.integers.has_float && constant != nullptr && constant->data &&
+           constant->data->dtype == DType::kF32 && constant->data->element_count() >= kLeastElements &&
+           is_data_input(node.op, i) && !node.in_float;
+  }
+  // Nothing where some have no code.
+  Expected<std::optional<ValueId>> kept_codes(ValueId id) {
+    const Tensor data = Tensor::from(*graph_.constant(id)->data);
+    const Moments moments = measure(data.data<float>());
+    if (moments.nans + moments.infinities > 0) return std::optional<ValueId>();
+    const Range range{static_cast<double>(moments.min), static_cast<double>(moments.max)};
+    return TRY(constant_codes(id, parameters_of(range, DType::kI8), DType::kI8));
+  }
+  Expected<ValueId> from_codes(ValueId id) {
+    const auto codes = TRY(kept_codes(id));
+    if (!codes) return as_float(id);
+    return emit(Op::kDequantize, DequantizeAttrs{}, *codes, graph_[id].name + ".float", graph_.type(id), id);
+  }
+
+  // Of a table, only what is picked is converted: the codes are picked first. False where that cannot be.
+  Expected<bool> add_picked_codes(const Node& node) {
+    if (node.op == Op::kForeign || !picks_elements(node.op) || !is_kept_as_codes(node, 0)) return false;
+    const auto table = TRY(kept_codes(node.inputs[0]));
+    if (!table) return false;
+    std::vector<ValueId> inputs{*table};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(as_float(node.inputs[i]));
+    const ValueId output = node.outputs[0];
+    const TensorType& type = graph_.type(output);
+    const NodeId made = out_.add_node(
+        node.op, node.attrs, std::move(inputs),
+        {{out_.unused_name(graph_[output].name + ".codes"), {DType::kI8, type.shape, out_.type(*table).quant}}},
+        node.origin);
+    remember(out_[made].outputs[0], output);
+    in_float_[output.index] =
+        emit(Op::kDequantize, DequantizeAttrs{}, out_[made].outputs[0], graph_[output].name, type, output);
+    return true;
+  }
+
+  Expected<void> add_float_node(const Node& node) {
+    // Its readers quantize each row, or nothing.
+    if (node.op != Op::kForeign && def(node.op).flow == QFlow::kPinsAsItRuns) {
+      const ValueId made = as_float(node.inputs[0]);
+      in_float_[node.outputs[0].index] = made;
+      hand_on(node.inputs[0], made, node.outputs[0]);
+      return {};
+    }
+    if (TRY(add_picked_codes(node))) return {};
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      inputs.push_back(is_kept_as_codes(node, i) ? TRY(from_codes(input)) : as_float(input));
+    }
+    std::vector<Result> results;
+    for (const ValueId output : node.outputs) {
+      results.push_back({out_.unused_name(graph_[output].name), graph_.type(output)});
+    }
+    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs), std::move(results), node.origin);
+    if (node.in_float) out_.keep_in_float(made);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      in_float_[node.outputs[i].index] = out_[made].outputs[i];
+      remember(out_[made].outputs[i], node.outputs[i]);
+    }
+    return {};
+  }
+
+  // Constant data as codes.
+  Expected<ValueId> constant_codes(ValueId id, const Quant& quant, DType storage) {
+    const TensorType type{storage, graph_.type(id).shape, quant};
+    Constant codes = TRY(within(codes_of(*graph_.constant(id), type), [&] { return "constant %" + graph_[id].name; }));
+    return out_.add_constant(out_.unused_name(graph_[id].name + ".codes"), type, std::move(codes));
+  }
+  Expected<Constant> codes_of(const Constant& constant, const TensorType& type) const {
+    if (!plan_.has_ranges) return without_data(constant);
+    if (!constant.data) return bad_input("it has no data");
+    return Constant{constant.fqn, isthmus::codes_of(Tensor::from(*constant.data), type).view(), std::nullopt};
+  }
+  static Constant without_data(const Constant& constant) { return {constant.fqn, std::nullopt, 0}; }
+
+  Expected<ValueId> data_input(NodeId id, std::size_t i) {
+    const Node& node = graph_[id];
+    const ValueId value = node.inputs[i];
+    const bool is_tied = must_share(target_.integers, node.op);
+    if (graph_.constant(value) != nullptr) {
+      if (is_tied) {
+        const Group& group = plan_.groups[group_of(node.outputs[0])];
+        return constant_codes(value, group.quant, group.storage);
+      }
+      const ReaderCodes& codes = plan_.constants.at({id, i});
+      return constant_codes(value, codes.quant, codes.storage);
+    }
+    if (graph_.type(value).dtype != DType::kF32) return as_float(value);
+    const ValueId codes = as_codes(value, group_of(is_tied ? node.outputs[0] : value));
+    const auto fewer = plan_.narrowed.find({id, i});
+    if (fewer == plan_.narrowed.end()) return codes;
+    // All readers that take fewer bits take the same.
+    const auto [found, is_new] = narrowed_.try_emplace(value);
+    if (is_new) {
+      found->second = rescaled(value, codes, {fewer->second.storage, graph_.type(value).shape, fewer->second.quant});
+    }
+    return found->second;
+  }
+
+  // A clamp whose bounds lie at or beyond the ends of the codes does nothing.
+  bool is_dropped(const Node& node) const {
+    const auto* clamp = std::get_if<ClampAttrs>(&node.attrs);
+    if (clamp == nullptr || !plan_.has_ranges) return false;
+    const std::uint32_t group = group_of(node.outputs[0]);
+    const ValueId input = node.inputs[0];
+    if (!is_made_in_codes(input) || group_of(input) != group) return false;
+    const Quant& quant = plan_.groups[group].quant;
+    const CodeRange codes = code_range(plan_.groups[group].storage);
+    return nearest_code(clamp->min, quant) <= codes.min && nearest_code(clamp->max, quant) >= codes.max;
+  }
+
+  Expected<void> add_codes_node(NodeId id) {
+    const Node& node = graph_[id];
+    const ValueId output = node.outputs[0];
+    if (def(node.op).flow == QFlow::kPins) {
+      const ValueId made = TRY(data_input(id, 0));
+      in_codes_[{output, group_of(output)}] = made;
+      if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], made, output);
+      return {};
+    }
+    if (is_dropped(node)) {
+      const ValueId made = in_codes_.at({node.inputs[0], group_of(output)});
+      in_codes_[{output, group_of(output)}] = made;
+      hand_on(node.inputs[0], made, output);
+      return {};
+    }
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Role role = role_of(node.op, i);
+      if (role == Role::kWeight) {
+        TRY(add_layer(id, inputs));
+        break;
+      }
+      inputs.push_back(role == Role::kData ? TRY(data_input(id, i)) : as_float(node.inputs[i]));
+    }
+    const bool is_real = graph_.type(output).dtype == DType::kF32;  // else it is a truth
+    const NodeId made = out_.add_node(
+        node.op, node.attrs, std::move(inputs),
+        {{out_.unused_name(graph_[output].name), is_real ? type_in(output, group_of(output)) : graph_.type(output)}},
+        node.origin);
+    const ValueId result = out_[made].outputs[0];
+    if (is_real) {
+      in_codes_[{output, group_of(output)}] = result;
+    } else {
+      in_float_[output.index] = result;
+    }
+    remember(result, output);
+    return {};
+  }
+
+  // Floats in and out; the weight alone is in codes.
+  Expected<void> add_rows_node(NodeId id) {
+    const Node& node = graph_[id];
+    const ValueId weight = node.inputs[1];
+    const Constant& weights = *graph_.constant(weight);
+    const std::int32_t axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape).value_or(0);
+    std::vector<ValueId> inputs{as_float(node.inputs[0])};
+    const std::string name = out_.unused_name(graph_[weight].name + ".codes");
+    const std::size_t channels = static_cast<std::size_t>(graph_.type(weight).shape[0].value());
+    if (!plan_.has_ranges) {
+      inputs.push_back(out_.add_constant(
+          name, {DType::kI8, graph_.type(weight).shape, Quant{std::vector<float>(channels, 1.0F), 0, axis}},
+          without_data(weights)));
+      if (node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
+    } else {
+      const LayerOptions options = layer_options(node, true, DType::kI8);
+      const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
+      const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, 1, options);
+      inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
+                                         Constant{weights.fqn, layer.weights, std::nullopt}));
+      if (offsets != nullptr || options.input_means) {
+        inputs.push_back(out_.add_constant(out_.unused_name(graph_[weight].name + ".bias"), layer.float_bias));
+      }
+    }
+    const ValueId output = node.outputs[0];
+    const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
+                                      {{out_.unused_name(graph_[output].name), graph_.type(output)}}, node.origin);
+    in_float_[output.index] = out_[made].outputs[0];
+    remember(out_[made].outputs[0], output);
+    return {};
+  }
+
+  // Weight and bias, behind the data of the node.
+  Expected<void> add_layer(NodeId id, std::vector<ValueId>& inputs) {
+    const Node& node = graph_[id];
+    const ValueId weight = node.inputs[1];
+    const std::optional<std::int32_t> axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape);
+    const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : weight;
+    const std::string weight_name = out_.unused_name(graph_[weight].name + ".codes");
+    const Constant& weights = *graph_.constant(weight);
+    if (!plan_.has_ranges) {
+      inputs.push_back(out_.add_constant(weight_name, {DType::kI8, graph_.type(weight).shape, Quant{{1.0F}, 0, -1}},
+                                         without_data(weights)));
+      if (node.inputs.size() > 2) {
+        const Quant quant{{bias_scale(out_.type(inputs[0]).quant->scale(), 1.0F)}, 0, -1};
+        inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".codes"),
+                                           {DType::kI32, graph_.type(bias).shape, quant},
+                                           without_data(*graph_.constant(bias))));
+      }
+      return {};
+    }
+    const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(bias)->data : nullptr;
+    LayerOptions options =
+        layer_options(node, settings_[id.index].per_channel && axis.has_value(), out_.type(inputs[0]).dtype);
+    options.result_scale = plan_.groups[group_of(node.outputs[0])].quant.scale();
+    const float input_scale = out_.type(inputs[0]).quant->scale();
+    QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, input_scale, options);
+    const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
+    inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape(layer.weights), layer.weight_quant},
+                                       Constant{weights.fqn, layer.weights, std::nullopt}));
+    const std::string bias_name = offsets != nullptr ? graph_[bias].name : graph_[weight].name + ".bias";
+    inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".codes"),
+                                       {DType::kI32, shape(layer.bias), layer.bias_quant},
+                                       Constant{{}, layer.bias, std::nullopt}));
+    return {};
+  }
+
+  LayerOptions layer_options(const Node& node, bool per_channel, DType input) const {
+    const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
+    const SumLimit* sums = input == DType::kI8 ? sum_limit_of(target_.integers, node.op) : nullptr;
+    LayerOptions options{.per_channel = per_channel,
+                         .least_squares = config_.mse_weights,
+                         .input_means = is_corrected ? means_of(node) : std::nullopt,
+                         .sums = sums};
+    if (!options.input_means) return options;
+    options.keeps_zeros = makes_zeros(graph_, node, *statistics_);
+    if (options.keeps_zeros && node.inputs.size() <= 2) options.input_means.reset();
+    return options;
+  }
+
+  // By channel of the node's input, where calibration has seen them.
+  std::optional<std::vector<double>> means_of(const Node& node) const {
+    if (statistics_ == nullptr) return std::nullopt;
+    const auto found = statistics_->values.find(graph_[node.inputs[0]].name);
+    if (found == statistics_->values.end()) return std::nullopt;
+    const auto rank = static_cast<std::uint32_t>(graph_.type(node.inputs[0]).rank());
+    const auto axis = static_cast<std::uint32_t>(channel_axis(node.op, rank));
+    const auto channels = found->second.channels.find(axis);
+    if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
+    // In steps of about those that the codes have, which is much more than two CPUs differ by.
+    const Moments& moments = found->second.moments;
+    const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
+    const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
+    const double trust = trust_in_means(moments, channels->second);
+    std::vector<double> means;
+    for (const double sum : channels->second.sum) {
+      means.push_back(std::nearbyint(trust * sum / static_cast<double>(channels->second.count) / step) * step);
+    }
+    return means;
+  }
+
+  void add_outputs() {
+    for (const Output& output : graph_.outputs()) {
+      Output made = output;
+      if (const auto* id = std::get_if<ValueId>(&output.value)) {
+        made.value = output.kind == OutputKind::kResult ? border_value(config_.outputs, *id)
+                                                        : written_value(*graph_.find(output.target), *id);
+      }
+      out_.add_output(std::move(made));
+    }
+  }
+  // What the model writes back to a state or an input, in the form that has.
+  ValueId written_value(ValueId target, ValueId id) {
+    if (graph_.state(target) == nullptr) return border_value(config_.inputs, id, plan_.group_of[target.index]);
+    return is_made_in_codes(target) ? as_codes(id, group_of(target)) : as_float(id);
+  }
+  ValueId border_value(BorderType border, ValueId id, std::optional<std::uint32_t> wanted = {}) {
+    const bool can_be_codes = graph_.type(id).dtype == DType::kF32 && plan_.group_of[id.index].has_value();
+    if (border == BorderType::kFloat || !can_be_codes) return as_float(id);
+    const std::uint32_t group = wanted.value_or(group_of(id));
+    const ValueId codes = as_codes(id, group);
+    if (border == BorderType::kInt8) return codes;
+    return emit(Op::kRescale, NoAttrs{}, codes, graph_[id].name + ".border",
+                {DType::kU8, graph_.type(id).shape, unsigned_quant(plan_.groups[group].quant)}, id);
+  }
+
+  const Graph& graph_;
+  const QuantPlan& plan_;
+  const TargetDesc& target_;
+  const Statistics* statistics_;
+  const QuantConfig& config_;
+  std::vector<NodeSettings> settings_;
+  Graph out_;
+  std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
+  std::map<Place, ValueId> in_codes_;
+  std::map<ValueId, ValueId> narrowed_;
+  std::vector<std::size_t> readers_;  // by value of the float graph
+  std::vector<std::optional<ValueId>> source_;
+};
+
+}  // namespace
+
+Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
+                          const Statistics* statistics, const QuantConfig& config) {
+  return Applier(graph, plan, target, statistics, config).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,331 @@
+// Finds streams, chooses factors, moves them into weights and statistics.
+#include "quantize/improve/equalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/portable_math.h"
+#include "base/union_find.h"
+#include "interpret/tensor.h"
+#include "ir/rewriter.h"
+#include "ops/table.h"
+#include "stats/range.h"
+
+namespace isthmus {
+namespace {
+
+// A channel is never magnified by more: it may be all but dead.
+constexpr double kMostFactor = 64;
+// How much less noise a stream must bring to those who read it: afterwards nothing is known of how its numbers are
+// spread, so that no range can be chosen that leaves out the farthest of them.
+constexpr double kLeastGain = 1.05;
+
+enum class Scaling : std::uint8_t {
+  kNone,    // whoever is next to it cannot be scaled
+  kPasses,  // the result scales as its data inputs do, channel by channel
+  kLayer,   // has weights that take factors of its input, and of its result
+};
+
+// Of images the second axis, of rows the last.
+std::optional<std::size_t> axis_of_channels(const Graph& graph, ValueId id) {
+  const std::size_t rank = graph.type(id).rank();
+  if (rank == 4) return 1;
+  if (rank >= 1) return rank - 1;
+  return std::nullopt;
+}
+std::optional<std::size_t> channel_count(const Graph& graph, ValueId id) {
+  const auto axis = axis_of_channels(graph, id);
+  if (!axis || !graph.type(id).shape[*axis].is_fixed()) return std::nullopt;
+  return static_cast<std::size_t>(graph.type(id).shape[*axis].value());
+}
+
+// An image of one pixel and its row are the same channels.
+bool keeps_channels(const Graph& graph, const Node& node) {
+  const Shape& from = graph.type(node.inputs[0]).shape;
+  const Shape& to = graph.type(node.outputs[0]).shape;
+  return from.size() == 4 && to.size() == 2 && from[0] == to[0] && from[1] == to[1] && from[2].is(1) && from[3].is(1);
+}
+
+// Whether what a layer's weights count along one of its values are the channels: linear layers count the last axis, of
+// images too.
+bool counts_channels(const Graph& graph, const Node& node, ValueId value) {
+  return axis_of_channels(graph, value) == channel_axis(node.op, graph.type(value).rank());
+}
+
+Scaling scaling_of(const Graph& graph, const Node& node) {
+  if (node.op == Op::kForeign) return Scaling::kNone;
+  const OpDef& row = def(node.op);
+  if (row.weight_axes) {
+    if (row.weight_axes->outputs != 0) return Scaling::kNone;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const Constant* constant = graph.constant(node.inputs[i]);
+      if (constant == nullptr || !constant->data) return Scaling::kNone;
+    }
+    if (!counts_channels(graph, node, node.inputs[0]) || !counts_channels(graph, node, node.outputs[0])) {
+      return Scaling::kNone;
+    }
+    return graph.constant(node.inputs[0]) == nullptr && !node.in_float ? Scaling::kLayer : Scaling::kNone;
+  }
+  if (node.op == Op::kReshape) return keeps_channels(graph, node) ? Scaling::kPasses : Scaling::kNone;
+  if (row.is_homogeneous == nullptr || !row.is_homogeneous(node.attrs)) return Scaling::kNone;
+  for (const ValueId input : node.inputs) {
+    if (graph.constant(input) != nullptr) return Scaling::kNone;
+    // What is broadcast has other channels.
+    if (node.inputs.size() > 1 && graph.type(input).shape != graph.type(node.outputs[0]).shape) return Scaling::kNone;
+  }
+  return Scaling::kPasses;
+}
+
+using Factors = std::vector<double>;
+
+// By how much a channel is magnified whose range is so much smaller than the largest: the root of the ratio, which
+// leaves half of it to the weights. In steps of a part of an octave: what two CPUs measure differs in its last bits,
+// and every weight would.
+double factor_of(double ratio) {
+  constexpr double kStepsPerOctave = 128;
+  const double steps = std::nearbyint(portable::log2(ratio) / 2 * kStepsPerOctave);
+  return std::min(portable::exp2(steps / kStepsPerOctave), kMostFactor);
+}
+
+class Equalizer {
+ public:
+  Equalizer(const Graph& graph, const Statistics& statistics)
+      : graph_(graph), statistics_(statistics), streams_(graph.values().size()), is_fixed_(graph.values().size()) {}
+
+  Expected<Equalized> run() {
+    find_streams();
+    choose_factors();
+    Equalized result;
+    result.streams = factors_.size();
+    result.statistics = statistics_;
+    if (factors_.empty()) {
+      result.graph = graph_;
+      return result;
+    }
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) scale_statistics(ValueId{i}, result.statistics);
+    result.graph = rewritten();
+    return result;
+  }
+
+ private:
+  void fix(ValueId id) { is_fixed_[id.index] = true; }
+
+  void find_streams() {
+    for (const ValueId input : graph_.inputs()) fix(input);
+    for (const GraphState& state : graph_.states()) fix(state.value);
+    for (const Output& output : graph_.outputs()) {
+      if (const auto* id = std::get_if<ValueId>(&output.value)) fix(*id);
+    }
+    for (const Node& node : graph_.nodes()) {
+      const Scaling scaling = scaling_of(graph_, node);
+      if (scaling == Scaling::kPasses) {
+        for (const ValueId input : node.inputs) streams_.join(input.index, node.outputs[0].index);
+      } else if (scaling == Scaling::kNone) {
+        for (const ValueId input : node.inputs) fix(input);
+        for (const ValueId output : node.outputs) fix(output);
+      }
+    }
+    for (std::uint32_t i = 0; i < is_fixed_.size(); ++i) {
+      if (is_fixed_[i]) is_fixed_[streams_.find(i)] = true;
+    }
+  }
+
+  const ChannelStatistics* channels_of(ValueId id) const {
+    const auto found = statistics_.values.find(graph_[id].name);
+    if (found == statistics_.values.end()) return nullptr;
+    const auto axis = axis_of_channels(graph_, id);
+    const auto channels = found->second.channels.find(static_cast<std::uint32_t>(axis.value_or(0)));
+    return channels == found->second.channels.end() ? nullptr : &channels->second;
+  }
+
+  // Factors of the channels of each stream, by its root.
+  void choose_factors() {
+    std::map<std::uint32_t, std::vector<double>> widest;
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      const std::uint32_t root = streams_.find(i);
+      if (is_fixed_[root] || graph_.values()[i].kind != ValueKind::kResult) continue;
+      const ChannelStatistics* channels = channels_of(ValueId{i});
+      const auto count = channel_count(graph_, ValueId{i});
+      if (channels == nullptr || !count || channels->min.size() != *count) continue;
+      std::vector<double>& most = widest.try_emplace(root, *count, 0.0).first->second;
+      if (most.size() != *count) return;
+      for (std::size_t c = 0; c < *count; ++c) {
+        most[c] = std::max({most[c], std::abs(static_cast<double>(channels->min[c])),
+                            std::abs(static_cast<double>(channels->max[c]))});
+      }
+    }
+    for (const auto& [root, most] : widest) {
+      const double largest = *std::ranges::max_element(most);
+      if (!(largest > 0) || !std::isfinite(largest)) continue;
+      Factors factors;
+      for (const double own : most) factors.push_back(own > 0 ? factor_of(largest / own) : 1);
+      factors_.emplace(root, std::move(factors));
+    }
+    keep_worthy();
+  }
+
+  // Noise of a reader: the square of the step of its input, by how much each channel weighs.
+  struct Noise {
+    double before = 0;
+    double after = 0;
+  };
+  void keep_worthy() {
+    std::map<std::uint32_t, Noise> noise;
+    for (const Node& node : graph_.nodes()) {
+      if (scaling_of(graph_, node) != Scaling::kLayer) continue;
+      const Factors* factors = factors_of(node.inputs[0]);
+      const ChannelStatistics* channels = channels_of(node.inputs[0]);
+      if (factors == nullptr || channels == nullptr || channels->min.size() != factors->size()) continue;
+      const Range range = range_of(statistics_.values.at(graph_[node.inputs[0]].name));
+      double min = 0;
+      double max = 0;
+      for (std::size_t c = 0; c < factors->size(); ++c) {
+        min = std::min(min, static_cast<double>(channels->min[c]) * (*factors)[c]);
+        max = std::max(max, static_cast<double>(channels->max[c]) * (*factors)[c]);
+      }
+      const double step_before = range.max - range.min;
+      const double step_after = max - min;
+      const std::vector<double> weights = channel_weights(node, factors->size());
+      Noise& sum = noise[streams_.find(node.inputs[0].index)];
+      for (std::size_t c = 0; c < factors->size(); ++c) {
+        sum.before += weights[c] * step_before * step_before;
+        sum.after += weights[c] * step_after * step_after / ((*factors)[c] * (*factors)[c]);
+      }
+    }
+    std::erase_if(factors_, [&](const auto& row) {
+      const auto found = noise.find(row.first);
+      return found == noise.end() || !(found->second.before > kLeastGain * found->second.after);
+    });
+  }
+
+  // The sum of squared weights that read each channel.
+  std::vector<double> channel_weights(const Node& node, std::size_t channels) const {
+    std::vector<double> sums(channels, 0);
+    const Tensor data = Tensor::from(*graph_.constant(node.inputs[1])->data);
+    each_weight(node, data, [&](std::size_t, std::size_t channel, std::size_t at) {
+      const auto weight = static_cast<double>(data.data<float>()[at]);
+      if (channel < channels) sums[channel] += weight * weight;
+    });
+    return sums;
+  }
+
+  // Calls `use` with output, input channel and place of each weight: [outputs, inputs of a group, window] of a
+  // convolution, [outputs, inputs] of a linear layer, [outputs] of a bias.
+  template <class Use>
+  static void each_weight(const Node& node, const Tensor& data, const Use& use) {
+    const auto* conv = std::get_if<ConvAttrs>(&node.attrs);
+    const auto outputs = static_cast<std::size_t>(data.size(0));
+    const std::size_t groups = conv == nullptr ? 1 : static_cast<std::size_t>(conv->groups);
+    const std::size_t inputs = data.rank() > 1 ? static_cast<std::size_t>(data.size(1)) : 1;
+    const std::size_t window = outputs * inputs == 0 ? 0 : static_cast<std::size_t>(data.count()) / (outputs * inputs);
+    std::size_t at = 0;
+    for (std::size_t o = 0; o < outputs; ++o) {
+      const std::size_t first = o / std::max<std::size_t>(outputs / groups, 1) * inputs;
+      for (std::size_t k = 0; k < inputs; ++k) {
+        for (std::size_t w = 0; w < window; ++w, ++at) use(o, first + k, at);
+      }
+    }
+  }
+
+  const Factors* factors_of(ValueId id) {
+    const auto found = factors_.find(streams_.find(id.index));
+    return found == factors_.end() ? nullptr : &found->second;
+  }
+
+  void scale_statistics(ValueId id, Statistics& statistics) {
+    const Factors* factors = factors_of(id);
+    const auto found = statistics.values.find(graph_[id].name);
+    if (factors == nullptr || found == statistics.values.end()) return;
+    ValueStatistics& value = found->second;
+    const auto axis = static_cast<std::uint32_t>(axis_of_channels(graph_, id).value_or(0));
+    const auto channels = value.channels.find(axis);
+    float min = 0;
+    float max = 0;
+    double squares_before = 0;
+    double squares_after = 0;
+    const auto square_of = [&](std::size_t c) {
+      const auto most = static_cast<double>(std::max(-channels->second.min[c], channels->second.max[c]));
+      return most * most;
+    };
+    if (channels != value.channels.end() && channels->second.min.size() == factors->size()) {
+      value.moments.sum = 0;
+      for (std::size_t c = 0; c < factors->size(); ++c) {
+        const auto factor = static_cast<float>((*factors)[c]);
+        squares_before += square_of(c);
+        channels->second.min[c] *= factor;
+        channels->second.max[c] *= factor;
+        channels->second.sum[c] *= (*factors)[c];
+        value.moments.sum += channels->second.sum[c];
+        squares_after += square_of(c);
+        min = std::min(min, channels->second.min[c]);
+        max = std::max(max, channels->second.max[c]);
+      }
+    } else {
+      // Nothing is known of its channels: no number can be larger than the largest factor makes it.
+      const auto most = static_cast<float>(*std::ranges::max_element(*factors));
+      min = value.moments.min * (value.moments.min < 0 ? most : 1);
+      max = value.moments.max * (value.moments.max > 0 ? most : 1);
+    }
+    value.moments.min = min;
+    value.moments.max = max;
+    // Channels have much the same share of their extremes.
+    if (squares_before > 0) value.moments.sum_of_squares *= squares_after / squares_before;
+    // How numbers are spread between the ends is no longer known.
+    value.histogram = {};
+    value.samples = 0;
+  }
+
+  Graph rewritten() {
+    Rewriter rewriter(graph_);
+    for (const Node& node : graph_.nodes()) {
+      const bool is_layer = scaling_of(graph_, node) == Scaling::kLayer;
+      const Factors* of_input = is_layer ? factors_of(node.inputs[0]) : nullptr;
+      const Factors* of_result = is_layer ? factors_of(node.outputs[0]) : nullptr;
+      if (of_input == nullptr && of_result == nullptr) {
+        rewriter.copy(node);
+        continue;
+      }
+      std::vector<ValueId> inputs = rewriter.map(node.inputs);
+      inputs[1] = scaled_constant(rewriter.graph(), node, 1, of_input, of_result);
+      if (node.inputs.size() > 2) inputs[2] = scaled_constant(rewriter.graph(), node, 2, nullptr, of_result);
+      Graph& out = rewriter.graph();
+      const ValueId result = node.outputs[0];
+      const NodeId made = out.add_node(node.op, node.attrs, std::move(inputs),
+                                       {{graph_[result].name, graph_.type(result)}}, node.origin);
+      rewriter.replace(result, out[made].outputs[0]);
+    }
+    return without_dead_code(std::move(rewriter).finish());
+  }
+
+  ValueId scaled_constant(Graph& out, const Node& node, std::size_t i, const Factors* of_input,
+                          const Factors* of_result) {
+    const Value& value = graph_[node.inputs[i]];
+    const Constant& constant = *graph_.constant(node.inputs[i]);
+    const Tensor data = Tensor::from(*constant.data);
+    Tensor scaled(DType::kF32, data.sizes());
+    const auto from = data.data<float>();
+    const auto to = scaled.mutable_data<float>();
+    each_weight(node, data, [&](std::size_t output, std::size_t input, std::size_t at) {
+      double factor = of_result == nullptr ? 1 : (*of_result)[output];
+      if (of_input != nullptr) factor /= (*of_input)[input];
+      to[at] = static_cast<float>(static_cast<double>(from[at]) * factor);
+    });
+    return out.add_constant(out.unused_name(value.name + ".equalized"), scaled.view(), constant.fqn);
+  }
+
+  const Graph& graph_;
+  const Statistics& statistics_;
+  UnionFind streams_;
+  std::vector<bool> is_fixed_;  // by value; of roots, whether anything of the stream is
+  std::map<std::uint32_t, Factors> factors_;
+};
+
+}  // namespace
+
+Expected<Equalized> equalize(const Graph& graph, const Statistics& statistics) {
+  return Equalizer(graph, statistics).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,50 @@
+// Ties between values, and the groups that are left when some of them are cut.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "quantize/config/ranges.h"
+#include "quantize/plan/plan.h"
+#include "targets/target.h"
+
+namespace isthmus {
+
+// Bits that codes have besides the first 8.
+inline double spare_bits(DType storage) { return storage == DType::kI16 ? 8 : 0; }
+// A join that leaves one of its inputs with so many bits less than it could have takes 16 bits, or is worth a warning
+// where there are none.
+inline constexpr double kJoinBits = 3;
+// What a reader may lose by sharing before a rescale is put in.
+inline double bits_to_lose(const QuantConfig& config, DType storage) { return config.cut_bits + spare_bits(storage); }
+
+struct GroupingInput {
+  const Graph& graph;
+  const TargetDesc& target;
+  const std::vector<Precision>& precision;  // by node
+  const std::vector<bool>& is_fused;        // by node: this clamp is part of the node before it
+  const std::vector<DType>& storage;        // by value
+  const Pins& pins;
+  const QuantConfig& config;
+};
+
+// Whether a value has codes: some node in codes makes or reads it, or it crosses the model's border as codes. Constants
+// have them where they are read, each reader its own.
+std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
+                                  const QuantConfig& config);
+// Whether a value comes into being as codes, so that whoever wants it otherwise must convert it.
+bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
+                      ValueId id);
+
+struct Grouping {
+  std::vector<std::optional<std::uint32_t>> group_of;  // by value, of `groups`
+  std::vector<Group> groups;                           // members, own ranges and ties; no parameters yet
+  std::vector<Cut> cuts;
+};
+
+// Joins the two sides of ties, those whose rescale would be the dearest first, wherever no reader that stands outside
+// of the group would lose too much; a tie that cannot be kept is cut. No cut can be taken back alone: somebody would
+// lose too much. The order of ties depends on bytes, ranges and names, never on the order of nodes or inputs.
+Expected<Grouping> group_values(const GroupingInput& input, Ranges& ranges);
+
+}  // namespace isthmus

@@ -1,0 +1,16 @@
+// Which states of a model are kept as codes.
+#pragma once
+
+#include "ir/graph.h"
+#include "quantize/config/config.h"
+#include "quantize/plan/plan.h"
+
+namespace isthmus {
+
+// A state and what a run leaves in it are one tensor: it is kept as codes where both have the same parameters,
+// the new value is made as codes, no reader wants other parameters, and the initial value clips nothing.
+// Else it is kept in float. Either way the numbers are the same: codes that become floats and are rounded again with
+// the same parameters are the same codes.
+void choose_states(const Graph& graph, const QuantConfig& config, QuantPlan& plan);
+
+}  // namespace isthmus

@@ -1,0 +1,431 @@
+// The demands of the device, each derived again from its description and the op table.
+#include "quantize/prove/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ir/literals.h"
+#include "ir/nearest_code.h"
+#include "ops/table.h"
+#include "quantize/prove/prove_parts.h"
+
+namespace isthmus {
+namespace proof {
+namespace {
+
+// Weights are symmetric: the code that has no opposite is not used.
+constexpr std::int8_t kLeastWeight = -127;
+
+class Proof {
+ public:
+  Proof(const Graph& graph, const TargetDesc& target, bool has_ranges)
+      : graph_(graph),
+        target_(target),
+        rules_(target.integers),
+        has_ranges_(has_ranges),
+        is_returned_(graph.values().size(), false) {
+    for (const Output& output : graph.outputs()) {
+      if (const auto* id = std::get_if<ValueId>(&output.value)) is_returned_[id->index] = true;
+    }
+    find_compared();
+  }
+
+  Expected<void> whole() const {
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) TRY(value(ValueId{i}));
+    for (const Node& node : graph_.nodes()) TRY(checked(node));
+    return {};
+  }
+
+ private:
+  tl::unexpected<Error> broken(const Node& node, std::string_view demand, std::string_view found) const {
+    return proof::broken(graph_, node, demand, found);
+  }
+  std::string described(ValueId id) const { return proof::described(graph_, id); }
+  const Quant& quant(ValueId id) const { return *graph_.type(id).quant; }
+  bool is_codes(ValueId id) const { return proof::is_codes(graph_, id); }
+
+  void find_compared() {
+    for (std::size_t i = 0; i < is_returned_.size(); ++i) is_only_compared_.push_back(!is_returned_[i]);
+    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+      const Node& node = graph_.nodes()[n];
+      const QFlow flow = node.op == Op::kForeign ? QFlow::kComputes : def(node.op).flow;
+      if (flow == QFlow::kNarrowsRange) continue;
+      if (flow == QFlow::kMovesData && is_only_compared_[node.outputs[0].index]) continue;
+      for (const ValueId input : node.inputs) is_only_compared_[input.index] = false;
+    }
+  }
+
+  // What parameters are, whoever uses them.
+  Expected<void> value(ValueId id) const {
+    const TensorType& type = graph_.type(id);
+    if (!type.quant) return {};
+    const auto wrong = [&](std::string_view demand) {
+      const Node* producer = graph_.producer(id);
+      if (producer != nullptr) return broken(*producer, demand, described(id));
+      const ValueKind of_value = graph_[id].kind;
+      const std::string_view kind = of_value == ValueKind::kInput   ? "input"
+                                    : of_value == ValueKind::kState ? "state"
+                                                                    : "const";
+      return bad_input(fmt::format("{} %{}: {}: {}", kind, graph_[id].name, demand, described(id)));
+    };
+    const CodeType* codes = code_type(type.dtype);
+    if (codes == nullptr) return wrong("codes are i8, u8, i16 or i32");
+    const auto is_scale = [](float scale) { return std::isnormal(scale) && scale > 0; };
+    if (type.quant->scales.empty() || !std::ranges::all_of(type.quant->scales, is_scale)) {
+      return wrong("a scale is a positive normal number");
+    }
+    const std::int32_t zero_point = type.quant->zero_point;
+    if (zero_point < codes->min || zero_point > codes->max) return wrong("a zero point is one of the codes");
+    if (codes->is_symmetric && zero_point != 0) return wrong("the zero point of wide codes is 0");
+    const std::int32_t axis = type.quant->axis;
+    if (axis < 0) return type.quant->scales.size() == 1 ? Expected<void>() : wrong("several scales belong to an axis");
+    if (zero_point != 0) return wrong("the zero point of codes with several scales is 0");
+    if (static_cast<std::size_t>(axis) >= type.rank() ||
+        !type.shape[static_cast<std::size_t>(axis)].is(static_cast<std::int64_t>(type.quant->scales.size()))) {
+      return wrong("there are as many scales as the axis has elements");
+    }
+    return {};
+  }
+
+  Expected<void> checked(const Node& node) const {
+    if (is_conversion(node)) return converts(node);
+    const auto of_codes = [&](ValueId id) { return is_codes(id); };
+    const bool reads_codes = std::ranges::any_of(node.inputs, of_codes);
+    const bool makes_codes = std::ranges::any_of(node.outputs, of_codes);
+    if (!reads_codes && !makes_codes) return {};
+    if (node.op == Op::kForeign || node.outputs.size() != 1) {
+      return broken(node, "knows nothing of codes", described(*find_codes(node)));
+    }
+    if (node.in_float) return broken(node, "stays in float", described(*find_codes(node)));
+    bool has_data = makes_codes;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      has_data = has_data || (is_data_input(node.op, i) && is_codes(node.inputs[i]));
+    }
+    if (!has_data) return rows(node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) TRY(input(node, i));
+    TRY(result(node));
+    TRY(shares(node));
+    TRY(keeps_ratios(node));
+    TRY(keeps_sums(node));
+    TRY(keeps_pins(node));
+    for (const OwnDemand& row : kOwnDemands) {
+      if (row.op == node.op) TRY((this->*row.check)(node));
+    }
+    return {};
+  }
+
+  // Floats in and out, with weights in codes.
+  Expected<void> rows(const Node& node) const {
+    if (rules_.quantizes_rows == nullptr || !rules_.quantizes_rows(graph_, node)) {
+      return broken(node, "computes in float", described(*find_codes(node)));
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (role_of(node.op, i) == Role::kWeight) {
+        TRY(weight(node, id));
+        if (quant(id).axis < 0) return broken(node, "its weight has a scale for each channel", described(id));
+      } else if (is_codes(id)) {
+        return broken(node, "nothing but its weight is codes", described(id));
+      }
+    }
+    return {};
+  }
+
+  const ValueId* find_codes(const Node& node) const {
+    for (const auto* values : {&node.inputs, &node.outputs}) {
+      for (const ValueId& id : *values) {
+        if (is_codes(id)) return &id;
+      }
+    }
+    return nullptr;
+  }
+
+  Expected<void> converts(const Node& node) const {
+    const ConversionRow& row = *conversion(node.op);
+    const ValueId from = node.inputs[0];
+    const ValueId to = node.outputs[0];
+    const auto is_side = [&](ValueId id, bool of_codes) {
+      return is_codes(id) == of_codes && (of_codes || is_floating(graph_.type(id).dtype));
+    };
+    if (!is_side(from, row.from_codes)) return broken(node, row.demand, described(from));
+    if (!is_side(to, row.to_codes)) return broken(node, row.demand, described(to));
+    if (row.from_codes) TRY(stored(node, from, graph_[from].kind == ValueKind::kInput));
+    if (row.to_codes) TRY(stored(node, to, is_returned_[to.index]));
+    if (const auto* attrs = std::get_if<QuantizeAttrs>(&node.attrs)) {
+      const CodeType& codes = *code_type(graph_.type(to).dtype);
+      if (attrs->dtype != codes.dtype || attrs->min != codes.min || attrs->max != codes.max || attrs->axis >= 0) {
+        return broken(
+            node, "its attributes are those of its result",
+            fmt::format("codes from {} to {} as {}, {}", attrs->min, attrs->max, name_of(attrs->dtype), described(to)));
+      }
+    }
+    if (row.from_codes && row.to_codes && !rules_.has_rescale) {
+      return broken(node, fmt::format("{} has no rescale", target_.name), described(to));
+    }
+    return keeps_ratios(node);
+  }
+
+  // Codes of an activation. At the model's border they may be of another 8-bit type, for a conversion to take or make.
+  Expected<void> stored(const Node& node, ValueId id, bool is_border) const {
+    const DType dtype = graph_.type(id).dtype;
+    if (std::ranges::find(rules_.storage, dtype) == rules_.storage.end() && !(is_border && size_of(dtype) == 1)) {
+      return broken(node, fmt::format("{} has no codes of {}", target_.name, name_of(dtype)), described(id));
+    }
+    if (quant(id).axis >= 0) return broken(node, "an activation has one scale", described(id));
+    return {};
+  }
+
+  Expected<void> input(const Node& node, std::size_t i) const {
+    const ValueId id = node.inputs[i];
+    switch (role_of(node.op, i)) {
+      case Role::kData:
+        if (!is_codes(id)) return broken(node, "all of its data are codes", described(id));
+        return stored(node, id, false);
+      case Role::kWeight:
+        return weight(node, id);
+      case Role::kBias:
+        return bias(node, id);
+      case Role::kIndex:
+      case Role::kCondition:
+        return is_codes(id) ? broken(node, "indices and conditions are no codes", described(id)) : Expected<void>();
+      case Role::kParameter:
+        return {};
+    }
+    return {};
+  }
+
+  // Truths and indices (of comparisons, argmax) are what they are; everything else that is made of codes is codes.
+  Expected<void> result(const Node& node) const {
+    const ValueId id = node.outputs[0];
+    if (is_codes(id)) return stored(node, id, false);
+    const DType dtype = graph_.type(id).dtype;
+    if (dtype == DType::kBool || dtype == DType::kI64) return {};
+    return broken(node, "what it makes of codes are codes", described(id));
+  }
+
+  Expected<void> weight(const Node& node, ValueId id) const {
+    const TensorType& type = graph_.type(id);
+    if (!type.quant || type.dtype != DType::kI8) return broken(node, "its weight is codes of i8", described(id));
+    if (type.quant->zero_point != 0) return broken(node, "the zero point of its weight is 0", described(id));
+    const auto axis = weight_axis(node.op, node.attrs, type.shape);
+    if (type.quant->axis >= 0 && type.quant->axis != axis) {
+      return broken(node, axis ? fmt::format("its weight has scales along axis {}", *axis) : "its weight has one scale",
+                    described(id));
+    }
+    const Constant* constant = graph_.constant(id);
+    if (constant == nullptr || !constant->data) return {};
+    const Blob codes = contiguous_bytes(*constant->data);
+    for (const std::byte byte : codes.bytes()) {
+      if (static_cast<std::int8_t>(byte) >= kLeastWeight) continue;
+      return broken(node, "codes of its weight lie between -127 and 127", fmt::format("%{} has -128", graph_[id].name));
+    }
+    return {};
+  }
+
+  Expected<void> bias(const Node& node, ValueId id) const {
+    const TensorType& type = graph_.type(id);
+    if (!type.quant || type.dtype != DType::kI32) return broken(node, "its bias is codes of i32", described(id));
+    const ValueId data = node.inputs[0];
+    const ValueId weight = node.inputs[1];
+    if (type.quant->axis > 0 || type.quant->scales.size() != quant(weight).scales.size()) {
+      return broken(node, "its bias has a scale for each of its weight", both(id, weight));
+    }
+    for (std::size_t c = 0; c < type.quant->scales.size(); ++c) {
+      const float expected = bias_scale(quant(data).scale(), quant(weight).scales[c]);
+      if (type.quant->scales[c] == expected) continue;
+      return broken(node, "the scale of its bias is the product of input and weight",
+                    fmt::format("channel {} of %{} has {}, expected {} of {}", c, graph_[id].name,
+                                float_text(type.quant->scales[c]), float_text(expected), both(data, weight)));
+    }
+    return {};
+  }
+
+  std::string both(ValueId a, ValueId b) const { return described(a) + ", " + described(b); }
+  bool are_equal(ValueId a, ValueId b) const {
+    return graph_.type(a).dtype == graph_.type(b).dtype && quant(a) == quant(b);
+  }
+
+  Expected<void> shares(const Node& node) const {
+    const SharingRow* row = sharing_of(rules_, node.op);
+    if (row == nullptr || row->sharing != Sharing::kMustEqual) return {};
+    return shares(node, row->because);
+  }
+  Expected<void> shares(const Node& node, std::string_view because) const {
+    const ValueId to = node.outputs[0];
+    if (!is_codes(to)) return {};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_data_input(node.op, i) || are_equal(node.inputs[i], to)) continue;
+      return broken(node, because, both(node.inputs[i], to));
+    }
+    return {};
+  }
+
+  Expected<void> keeps_ratios(const Node& node) const {
+    if (!has_ranges_ || !is_codes(node.outputs[0])) return {};
+    for (const RatioLimit& limit : rules_.ratios) {
+      if (limit.op != node.op) continue;
+      for (const float ratio : ratios(node, limit.of)) {
+        const bool is_legal = ratio >= limit.min && (limit.includes_max ? ratio <= limit.max : ratio < limit.max);
+        if (is_legal) continue;
+        std::string found = fmt::format("the ratio of scales is {}, expected {} <= ratio {} {}", ratio, limit.min,
+                                        limit.includes_max ? "<=" : "<", limit.max);
+        for (const ValueId id : node.inputs) {
+          if (is_codes(id)) found += ", " + described(id);
+        }
+        return broken(node, limit.because, found + ", " + described(node.outputs[0]));
+      }
+    }
+    return {};
+  }
+
+  // In f32, products first: as the device computes them, so that it sees no other side of a limit.
+  std::vector<float> ratios(const Node& node, RatioOf of) const {
+    std::vector<float> result;
+    const float out = quant(node.outputs[0]).scale();
+    std::vector<float> products = {1.0F};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_data = is_data_input(node.op, i);
+      const bool is_weight = !is_data && def(node.op).roles[i] == Role::kWeight;
+      if ((!is_data && !is_weight) || !is_codes(node.inputs[i])) continue;
+      const std::vector<float>& scales = quant(node.inputs[i]).scales;
+      if (is_data) result.push_back(scales[0] / out);
+      products.resize(std::max(products.size(), scales.size()), products[0]);
+      for (std::size_t c = 0; c < products.size(); ++c) products[c] *= scales[std::min(c, scales.size() - 1)];
+    }
+    switch (of) {
+      case RatioOf::kEachInput:
+        return result;
+      case RatioOf::kSlopedInput: {
+        const auto* attrs = std::get_if<SlopeAttrs>(&node.attrs);
+        for (float& ratio : result) ratio = std::abs(ratio * static_cast<float>(attrs == nullptr ? 1 : attrs->slope));
+        return result;
+      }
+      case RatioOf::kProduct:
+        for (float& product : products) product /= out;
+        return products;
+    }
+    return {};
+  }
+
+  // From the codes themselves: the smallest and the largest sum that any codes of the input can make.
+  Expected<void> keeps_sums(const Node& node) const {
+    const SumLimit* limit = sum_limit_of(rules_, node.op);
+    const Constant* weights = limit == nullptr ? nullptr : graph_.constant(node.inputs[1]);
+    if (weights == nullptr || !weights->data) return {};
+    const Quant& from = quant(node.inputs[0]);
+    const CodeType& codes = *code_type(graph_.type(node.inputs[0]).dtype);
+    const auto least = static_cast<double>(codes.min - from.zero_point);
+    const auto most = static_cast<double>(codes.max - from.zero_point);
+    const TensorType& type = graph_.type(node.inputs[1]);
+    const std::size_t axis = static_cast<std::size_t>(weight_axis(node.op, node.attrs, type.shape).value_or(1));
+    const auto channels = static_cast<std::size_t>(weights->data->sizes[axis]);
+    std::size_t inner = 1;
+    for (std::size_t i = axis + 1; i < type.rank(); ++i) inner *= static_cast<std::size_t>(weights->data->sizes[i]);
+    std::vector<double> above(channels, 0);
+    std::vector<double> below(channels, 0);
+    const Blob bytes = contiguous_bytes(*weights->data);
+    for (std::size_t k = 0; k < bytes.size(); ++k) {
+      const auto code = static_cast<double>(static_cast<std::int8_t>(bytes.bytes()[k]));
+      (code > 0 ? above : below)[k / inner % channels] += code;
+    }
+    const std::vector<float> scaled = ratios(node, RatioOf::kProduct);
+    const std::vector<double> biases = bias_codes(node, channels);
+    for (std::size_t c = 0; c < biases.size(); ++c) {
+      const double up = above[c % channels];
+      const double down = below[c % channels];
+      const double sum =
+          std::max(std::abs(biases[c] + up * most + down * least), std::abs(biases[c] + up * least + down * most));
+      const double ratio = static_cast<double>(scaled[std::min(c, scaled.size() - 1)]);
+      if (sum <= limit->most_sum && sum * ratio <= limit->most_scaled) continue;
+      return broken(node, limit->because,
+                    fmt::format("channel {} has sums up to {}, times {}, with a bias of {}; {}", c, sum, ratio,
+                                biases[c], both(node.inputs[1], node.outputs[0])));
+    }
+    return {};
+  }
+  std::vector<double> bias_codes(const Node& node, std::size_t channels) const {
+    std::vector<double> result(channels, 0);
+    const Constant* bias = node.inputs.size() > 2 ? graph_.constant(node.inputs[2]) : nullptr;
+    if (bias == nullptr || !bias->data) return result;
+    const Blob bytes = contiguous_bytes(*bias->data);
+    result.resize(bytes.size() / sizeof(std::int32_t));
+    for (std::size_t c = 0; c < result.size(); ++c) {
+      std::int32_t code = 0;
+      std::memcpy(&code, bytes.bytes().data() + c * sizeof(code), sizeof(code));
+      result[c] = code;
+    }
+    return result;
+  }
+
+  Expected<void> keeps_pins(const Node& node) const {
+    for (const PinRow& pin : rules_.pins) {
+      if (pin.op != node.op) continue;
+      if (pin.side == Side::kResult) TRY(is_pinned(node, node.outputs[0], pin));
+      for (std::size_t i = 0; i < node.inputs.size() && pin.side == Side::kInput; ++i) {
+        if (is_data_input(node.op, i)) TRY(is_pinned(node, node.inputs[i], pin));
+      }
+    }
+    return {};
+  }
+  // The codes' ends stand for the range's; wide codes are symmetric and reach both.
+  Expected<void> is_pinned(const Node& node, ValueId id, const PinRow& pin) const {
+    if (!is_codes(id)) return {};
+    const CodeType& codes = *code_type(graph_.type(id).dtype);
+    const auto least = static_cast<double>(codes.min);
+    const auto greatest = static_cast<double>(codes.max);
+    const double scale =
+        codes.is_symmetric ? std::max(pin.min / least, pin.max / greatest) : (pin.max - pin.min) / (greatest - least);
+    const double zero_point = codes.is_symmetric ? 0 : std::nearbyint(least - pin.min / scale);
+    if (quant(id).scale() == static_cast<float>(scale) && quant(id).zero_point == zero_point) return {};
+    return broken(
+        node, pin.because,
+        fmt::format("{}, expected scale {} zp {}", described(id), float_text(static_cast<float>(scale)), zero_point));
+  }
+
+  // A device that can scale while it clamps still clamps codes of its result, not of its input.
+  Expected<void> clamps(const Node& node) const { return shares(node, "bounds codes of one scale"); }
+
+  Expected<void> pads(const Node& node) const {
+    const auto& attrs = std::get<PadAttrs>(node.attrs);
+    if (!has_ranges_ || attrs.mode != PadMode::kConstant) return {};
+    const ValueId to = node.outputs[0];
+    const CodeType& codes = *code_type(graph_.type(to).dtype);
+    // A step beyond an end saturates, as data do in parameters that the archive gives.
+    const double code = nearest_code(attrs.value, quant(to));
+    if (code >= static_cast<double>(codes.min) - 1 && code <= static_cast<double>(codes.max) + 1) return {};
+    if (std::isinf(attrs.value) && is_only_compared_[to.index]) return {};
+    return broken(node, fmt::format("its value {} has a code", float_text(attrs.value)), described(to));
+  }
+
+  // What single ops ask of codes on every device.
+  struct OwnDemand {
+    Op op;
+    Expected<void> (Proof::*check)(const Node& node) const;
+  };
+  static const OwnDemand kOwnDemands[2];
+
+  const Graph& graph_;
+  const TargetDesc& target_;
+  const IntegerRules& rules_;
+  bool has_ranges_;
+  std::vector<bool> is_returned_;
+  // By value: its numbers are compared with each other and nothing else, so that the last code is as good as infinity.
+  std::vector<bool> is_only_compared_;
+};
+
+const Proof::OwnDemand Proof::kOwnDemands[] = {
+    {Op::kClamp, &Proof::clamps},
+    {Op::kPad, &Proof::pads},
+};
+
+}  // namespace
+}  // namespace proof
+
+Expected<void> prove(const Graph& graph, const TargetDesc& target, bool has_ranges) {
+  return proof::Proof(graph, target, has_ranges).whole();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,242 @@
+// The comparison with the model: the same nodes with conversions between them, and no bound lost on the way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/literals.h"
+#include "ir/nearest_code.h"
+#include "quantize/prove/prove.h"
+#include "quantize/prove/prove_parts.h"
+
+namespace isthmus {
+namespace proof {
+namespace {
+
+struct BorderRow {
+  BorderType border;
+  DType dtype;
+  bool is_codes;
+  std::string_view name;
+};
+constexpr BorderRow kBorders[] = {
+    {BorderType::kFloat, DType::kF32, false, "f32"},
+    {BorderType::kInt8, DType::kI8, true, "codes of i8"},
+    {BorderType::kUint8, DType::kU8, true, "codes of u8"},
+};
+
+// Nodes of the model that may have no node here: a clamp where codes end at its bounds, pins and conversions that the
+// model had already and whose parameters became types.
+constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFakeQuantize, Op::kDynamicQuantize};
+
+class Comparison {
+ public:
+  Comparison(const Quantized& quantized, const TargetDesc& target, const Graph& model, const QuantConfig& config)
+      : graph_(quantized.graph), source_(quantized.source), rules_(target.integers), model_(model), config_(config) {}
+
+  Expected<void> whole() const {
+    if (source_.size() != graph_.values().size() || graph_.inputs().size() != model_.inputs().size() ||
+        graph_.outputs().size() != model_.outputs().size() || graph_.states().size() != model_.states().size()) {
+      return bad_input("the quantized graph is not one of this model");
+    }
+    for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
+      TRY(border("input", graph_.inputs()[i], model_.inputs()[i], config_.inputs));
+    }
+    for (std::size_t i = 0; i < graph_.states().size(); ++i) {
+      TRY(kept("state", graph_.states()[i].value, model_.states()[i].value));
+    }
+    for (const Node& node : graph_.nodes()) TRY(checked(node));
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const auto* id = std::get_if<ValueId>(&graph_.outputs()[i].value);
+      const auto* of_model = std::get_if<ValueId>(&model_.outputs()[i].value);
+      if ((id == nullptr) != (of_model == nullptr)) return bad_input("the quantized graph is not one of this model");
+      if (id == nullptr) continue;
+      const Output& output = graph_.outputs()[i];
+      const auto target = graph_.find(output.target);
+      if (output.kind == OutputKind::kResult) {
+        TRY(border("output", *id, *of_model, config_.outputs));
+      } else if (target && graph_.state(*target) != nullptr) {
+        TRY(kept("new state", *id, *of_model));
+      } else {
+        TRY(border("written input", *id, *of_model, config_.inputs));
+      }
+      TRY(stands_for(*id, *of_model, [&] { return "output %" + graph_[*id].name; }));
+    }
+    return {};
+  }
+
+ private:
+  static tl::unexpected<Error> broken(std::string_view where, std::string_view demand, std::string_view found) {
+    return bad_input(fmt::format("{}: {}: {}", where, demand, found));
+  }
+
+  // Only floats that are computed become codes; whatever else the model takes and gives stays as it is.
+  Expected<void> border(std::string_view side, ValueId id, ValueId of_model, BorderType wanted) const {
+    const TensorType& type = graph_.type(id);
+    const TensorType& before = model_.type(of_model);
+    const BorderRow& row = kBorders[static_cast<std::size_t>(wanted)];
+    const bool becomes_codes = before.dtype == DType::kF32 && model_.constant(of_model) == nullptr && row.is_codes;
+    if (type.dtype == (becomes_codes ? row.dtype : before.dtype) && type.quant.has_value() == becomes_codes) return {};
+    return broken(fmt::format("{} %{}", side, graph_[id].name),
+                  fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
+                  described(graph_, id));
+  }
+
+  // A state is what it was, or codes; `verify` holds it against what is written to it.
+  Expected<void> kept(std::string_view side, ValueId id, ValueId of_model) const {
+    if (graph_.type(id).quant && model_.type(of_model).dtype == DType::kF32) return {};
+    return border(side, id, of_model, BorderType::kFloat);
+  }
+
+  static bool may_be_gone(const Node& node) { return std::ranges::find(kMayBeGone, node.op) != std::end(kMayBeGone); }
+
+  Expected<void> checked(const Node& node) const {
+    if (is_conversion(node) || node.outputs.size() != 1 || !source_[node.outputs[0].index]) return {};
+    const ValueId to = node.outputs[0];
+    const auto here = [&] { return node_text(graph_, node); };
+    const Node* before = model_.producer(*source_[to.index]);
+    while (before != nullptr && before->op != node.op && may_be_gone(*before)) {
+      TRY(respects(to, *before, here));
+      before = model_.producer(before->inputs[0]);
+    }
+    if (before == nullptr || before->op != node.op) {
+      return broken(here(), "is no node of the model",
+                    fmt::format("it stands for %{}", model_[*source_[to.index]].name));
+    }
+    TRY(respects(to, *before, here));
+    for (std::size_t i = 0; i < std::min(node.inputs.size(), before->inputs.size()); ++i) {
+      TRY(stands_for(node.inputs[i], before->inputs[i], here));
+    }
+    return is_allowed(node, *before);
+  }
+
+  Expected<void> is_allowed(const Node& node, const Node& before) const {
+    if (!is_codes(graph_, node.outputs[0])) return {};
+    if (before.in_float) return broken(node_text(graph_, node), "stays in float", described(graph_, node.outputs[0]));
+    // Codes of a table are picked on the host as its numbers would be.
+    if (rules_.refusal == nullptr || (picks_elements(node.op) && graph_.constant(node.inputs[0]) != nullptr)) return {};
+    const DType result = graph_.type(node.outputs[0]).dtype;
+    CodeTypes codes(result);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const DType data = graph_.type(node.inputs[i]).dtype;
+      if (is_data_input(node.op, i) && (i == 0 || size_of(data) > size_of(codes.data))) codes.data = data;
+    }
+    const auto reason = rules_.refusal(model_, before, codes);
+    if (!reason) return {};
+    return broken(node_text(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
+  }
+
+  // Behind all conversions.
+  ValueId unconverted(ValueId id) const {
+    for (const Node* node = graph_.producer(id); node != nullptr && is_conversion(*node); node = graph_.producer(id)) {
+      id = node->inputs[0];
+    }
+    return id;
+  }
+
+  // The value of the model that the node of this one, or the input, makes: before nodes that are gone.
+  ValueId made_value(ValueId id) const {
+    const Node* maker = graph_.producer(id);
+    ValueId at = *source_[id.index];
+    for (const Node* gone = model_.producer(at); gone != nullptr && may_be_gone(*gone); gone = model_.producer(at)) {
+      if (maker != nullptr && maker->op == gone->op) break;
+      at = gone->inputs[0];
+    }
+    return at;
+  }
+  // Whether it is one of the values from `last` back to `first`, which nodes that are gone made of each other: here
+  // they are one.
+  bool lies_between(ValueId id, ValueId first, ValueId last) const {
+    while (last != first && last != id) last = model_.producer(last)->inputs[0];
+    return last == id;
+  }
+
+  // Constants are new, and so is what has no source: nothing can be said of them.
+  template <class Place>
+  Expected<void> stands_for(ValueId id, ValueId of_model, Place where) const {
+    const ValueId first = unconverted(id);
+    if (graph_.constant(first) != nullptr || !source_[first.index]) return {};
+    const ValueId source = *source_[first.index];
+    const ValueId made = made_value(first);
+    ValueId at = of_model;
+    while (!lies_between(at, made, source)) {
+      const Node* gone = model_.producer(at);
+      if (gone == nullptr || !may_be_gone(*gone)) {
+        const std::string converted = id == first ? "" : fmt::format("%{} of ", graph_[id].name);
+        return broken(where(), "reads another value than in the model",
+                      fmt::format("{}%{} stands for %{}, expected %{}", converted, graph_[first].name,
+                                  model_[source].name, model_[of_model].name));
+      }
+      TRY(respects(id, *gone, where));
+      at = gone->inputs[0];
+    }
+    return {};
+  }
+
+  // No number of the value lies outside the clamp's bounds, save for rounding; what the model pins has just these
+  // parameters.
+  template <class Place>
+  Expected<void> respects(ValueId id, const Node& node, Place where) const {
+    if (const auto* pin = std::get_if<FakeQuantizeAttrs>(&node.attrs)) {
+      if (is_rounded(id, *pin)) return {};
+      return broken(where(),
+                    fmt::format("{} of the model asks for {} scale {} zp {}", node_text(model_, node),
+                                name_of(pin->dtype), float_text(static_cast<float>(pin->scale)), pin->zero_point),
+                    described(graph_, unconverted(id)));
+    }
+    const auto* bounds = std::get_if<ClampAttrs>(&node.attrs);
+    if (bounds == nullptr || has_bounds(id, *bounds)) return {};
+    return broken(
+        where(),
+        fmt::format("{} of the model bounds it to [{}, {}]", node_text(model_, node), bounds->min, bounds->max),
+        described(graph_, unconverted(id)));
+  }
+  // Itself, or before it was converted.
+  bool is_rounded(ValueId id, const FakeQuantizeAttrs& pin) const {
+    while (true) {
+      const TensorType& type = graph_.type(id);
+      const bool has_parameters = type.quant && type.quant->axis < 0 && type.dtype == pin.dtype &&
+                                  type.quant->scale() == static_cast<float>(pin.scale) &&
+                                  type.quant->zero_point == pin.zero_point;
+      if (has_parameters) return true;
+      const Node* producer = graph_.producer(id);
+      if (producer == nullptr || !is_conversion(*producer)) return false;
+      id = producer->inputs[0];
+    }
+  }
+
+  // By the ends of its codes, by a clamp, or before it was converted.
+  bool has_bounds(ValueId id, const ClampAttrs& bounds) const {
+    while (true) {
+      const TensorType& type = graph_.type(id);
+      if (const CodeType* codes = code_type(type.dtype); codes != nullptr && type.quant) {
+        const bool ends = nearest_code(bounds.min, *type.quant) <= static_cast<double>(codes->min) &&
+                          nearest_code(bounds.max, *type.quant) >= static_cast<double>(codes->max);
+        if (ends) return true;
+      }
+      const Node* producer = graph_.producer(id);
+      if (producer == nullptr) return false;
+      if (const auto* clamp = std::get_if<ClampAttrs>(&producer->attrs)) {
+        return clamp->min >= bounds.min && clamp->max <= bounds.max;
+      }
+      if (!is_conversion(*producer)) return false;
+      id = producer->inputs[0];
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<std::optional<ValueId>>& source_;
+  const IntegerRules& rules_;
+  const Graph& model_;
+  const QuantConfig& config_;
+};
+
+}  // namespace
+}  // namespace proof
+
+Expected<void> prove(const Quantized& quantized, const TargetDesc& target, const Graph& model,
+                     const QuantConfig& config) {
+  TRY(prove(quantized.graph, target, quantized.has_ranges));
+  return proof::Comparison(quantized, target, model, config).whole();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,61 @@
+// What is known of codes and conversions, and how the proof names what it found.
+#include "quantize/prove/prove_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ir/literals.h"
+
+namespace isthmus::proof {
+namespace {
+
+constexpr CodeType kCodeTypes[] = {
+    {DType::kI8, -128, 127, false},
+    {DType::kU8, 0, 255, false},
+    {DType::kI16, -32768, 32767, true},
+    {DType::kI32, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max(), true},
+};
+
+constexpr ConversionRow kConversions[] = {
+    {Op::kQuantize, false, true, "makes codes of floats"},
+    {Op::kDequantize, true, false, "makes floats of codes"},
+    {Op::kRescale, true, true, "makes codes of codes"},
+};
+
+}  // namespace
+
+const CodeType* code_type(DType dtype) {
+  const auto row = std::ranges::find(kCodeTypes, dtype, &CodeType::dtype);
+  return row == std::end(kCodeTypes) ? nullptr : row;
+}
+
+const ConversionRow* conversion(Op op) {
+  const auto row = std::ranges::find(kConversions, op, &ConversionRow::op);
+  return row == std::end(kConversions) ? nullptr : row;
+}
+bool is_conversion(const Node& node) {
+  return node.inputs.size() == 1 && node.outputs.size() == 1 && conversion(node.op) != nullptr;
+}
+
+std::string described(const Graph& graph, ValueId id) {
+  const TensorType& type = graph.type(id);
+  if (!type.quant) return fmt::format("%{} is {}", graph[id].name, type_text(graph, type));
+  std::string scales;
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < std::min(kShown, type.quant->scales.size()); ++i) {
+    scales += (i == 0 ? "" : ",") + float_text(type.quant->scales[i]);
+  }
+  if (type.quant->scales.size() > kShown) scales += fmt::format(",... {} in all", type.quant->scales.size());
+  const std::string axis = type.quant->axis < 0 ? "" : fmt::format("axis {} ", type.quant->axis);
+  return fmt::format("%{} has {} {}scale {} zp {}", graph[id].name, name_of(type.dtype), axis, scales,
+                     type.quant->zero_point);
+}
+
+tl::unexpected<Error> broken(const Graph& graph, const Node& node, std::string_view demand, std::string_view found) {
+  return bad_input(fmt::format("{}: {}: {}", node_text(graph, node), demand, found));
+}
+
+}  // namespace isthmus::proof

@@ -1,0 +1,298 @@
+// Greedy by gain over cost.
+#include "quantize/widths/widen.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "ops/table.h"
+#include "quantize/plan/elements.h"
+#include "quantize/plan/front.h"
+#include "quantize/plan/structure.h"
+#include "quantize/widths/gain_queue.h"
+#include "quantize/widths/memory_needed.h"
+#include "quantize/widths/noise.h"
+
+namespace isthmus {
+namespace {
+
+// So many products of 8 bits take as long as a byte that is read or written.
+constexpr double kProductsPerByte = 64;
+// What values may need at one time, over what they needed before; a few bytes more are never noticed.
+constexpr double kMaxMemory = 1.05;
+constexpr double kFreeBytes = 4096;
+// In dB, of all outputs together, for each percent of the model's cost.
+constexpr double kMinGainPerPercent = 0.2;
+
+// The power of noise over that of an output which needs no more precision: 60 dB.
+constexpr double kEnough = 0x1p-20;
+
+struct Read {
+  std::uint32_t node;
+  std::size_t input;
+};
+
+// A candidate is a set, by its number, or a node, by its number behind those of all sets.
+class Widener {
+ public:
+  Widener(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices, Ranges& ranges,
+          const NoiseModel& noise)
+      : graph_(graph),
+        choices_(choices),
+        ranges_(ranges),
+        noise_(noise),
+        structure_(structure_of(graph)),
+        memory_(graph),
+        is_wide_(choices.is_wide),
+        reads_wide_(choices.reads_wide),
+        members_(graph.values().size()),
+        makers_(graph.values().size()),
+        reads_(graph.values().size()),
+        figures_(graph.values().size()),
+        is_rejected_(graph.values().size() + graph.nodes().size(), false) {
+    for (std::uint32_t v = 0; v < graph.values().size(); ++v) members_[choices.set_of[v]].push_back(v);
+    for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+      const Node& node = graph.nodes()[n];
+      in_codes_.push_back(precision[n] == Precision::kCodes);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (is_read(node, i)) reads_[set_of(node.inputs[i])].push_back({n, i});
+      }
+    }
+    for (const Node& node : graph.nodes()) shares_.push_back(shares(node));
+  }
+
+  Expected<Widened> run(double share) {
+    TRY(measure());
+    const double all = cost_of_all();
+    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all, kEnough);
+    for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
+    for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
+    const double max_memory = std::max(kMaxMemory * memory_.most(), memory_.most() + kFreeBytes);
+    double left = share * all;
+    while (const auto best = queue.best(left)) {
+      const std::vector<std::uint32_t> sets = narrow_sets_of(*best);
+      if (!take_memory(sets, max_memory)) {
+        is_rejected_[*best] = true;
+        queue.drop(*best);
+        continue;
+      }
+      left -= queue.cost_of(*best);
+      queue.take(*best);
+      if (is_node(*best)) reads_wide_[node_of(*best)] = true;
+      for (const std::uint32_t set : sets) {
+        for (const std::uint32_t v : members_[set]) is_wide_[v] = true;
+        queue.drop(set);
+      }
+      // For other readers of these sets, what they read costs nothing any more.
+      for (const std::uint32_t set : sets) {
+        for (const Read& read : reads_[set]) offer(place_of(read.node), queue);
+      }
+    }
+    return Widened{is_wide_, reads_wide_};
+  }
+
+ private:
+  // Of a set of 8 bits.
+  struct Figures {
+    double noise = 0;         // the power of rounding to 8 bits
+    GainQueue::Powers made;   // what its rounding makes of the outputs,
+    GainQueue::Powers read;   // and what rounding it for readers of 8 bits would, if it were wide
+    double bytes = 0;         // that 16 bits add for each writer and reader,
+    double narrow_bytes = 0;  // and for each reader of 8 bits more
+  };
+
+  std::uint32_t place_of(std::uint32_t node) const { return static_cast<std::uint32_t>(members_.size()) + node; }
+  bool is_node(std::uint32_t candidate) const { return candidate >= members_.size(); }
+  std::uint32_t node_of(std::uint32_t candidate) const {
+    return candidate - static_cast<std::uint32_t>(members_.size());
+  }
+
+  std::uint32_t set_of(ValueId id) const { return choices_.set_of[id.index]; }
+  bool is_real(ValueId id) const { return graph_.type(id).dtype == DType::kF32; }
+  bool is_read(const Node& node, std::size_t i) const {
+    return node.op != Op::kForeign && is_data_input(node.op, i) && graph_.constant(node.inputs[i]) == nullptr &&
+           is_real(node.inputs[i]) && !node.outputs.empty();
+  }
+  double count(std::uint32_t value) const { return static_cast<double>(elements_of(graph_, ValueId{value})); }
+
+  // What each set costs and makes of the outputs, and who rounds.
+  Expected<void> measure() {
+    constexpr double kSteps = 255;
+    for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
+      const Value& value = graph_.values()[v];
+      if (value.kind == ValueKind::kConstant) continue;
+      memory_.add(v, count(v) * (is_wide_[v] ? 2 : 1));
+      if (!is_real(ValueId{v})) continue;
+      const Node* maker = graph_.producer(ValueId{v});
+      const bool is_rounded = maker == nullptr || (in_codes_[value.index] && !shares_[value.index]);
+      if (is_rounded) makers_[choices_.set_of[v]].push_back(v);
+    }
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) add_sums_of(n);
+    for (std::uint32_t set = 0; set < members_.size(); ++set) {
+      Figures& figures = figures_[set];
+      for (const std::uint32_t v : makers_[set].empty() ? makers_[set] : members_[set]) {
+        if (ranges_.find_statistics(ValueId{v}) == nullptr) continue;
+        const Range range = TRY(ranges_.own(ValueId{v}, DType::kI8));
+        const double step = (range.max - range.min) / kSteps;
+        figures.noise = std::max(figures.noise, step * step / 12);
+      }
+      figures.made = figures.read = nothing();
+      for (const std::uint32_t v : makers_[set]) add(figures.made, figures.noise, noise_.of_value(ValueId{v}));
+      for (const std::uint32_t v : members_[set]) figures.bytes += count(v);
+      for (const Read& read : reads_[set]) {
+        figures.bytes += count_of(read);
+        if (!is_narrow(read.node)) continue;
+        add(figures.read, figures.noise, noise_.of_read(NodeId{read.node}, read.input));
+        figures.narrow_bytes += 2 * count_of(read);
+      }
+    }
+    return {};
+  }
+  // What computes, but not by products alone, has its result in 32 bits first.
+  void add_sums_of(std::uint32_t n) {
+    const Node& node = graph_.nodes()[n];
+    if (node.op == Op::kForeign || node.outputs.empty() || shares_[n] || products_of(graph_, node) != 0) return;
+    memory_.add_while_made(node.outputs[0].index, 4 * count(node.outputs[0].index));
+  }
+  GainQueue::Powers noise_of_all() const {
+    GainQueue::Powers noise = noise_.of_weights();
+    for (std::uint32_t set = 0; set < members_.size(); ++set) add(noise, 1, rounding_of(set));
+    return noise;
+  }
+
+  GainQueue::Powers nothing() const { return GainQueue::Powers(noise_.of_weights().size(), 0.0); }
+  static void add(GainQueue::Powers& sum, double factor, const GainQueue::Powers& powers) {
+    for (std::size_t o = 0; o < sum.size(); ++o) sum[o] += factor * powers[o];
+  }
+  const GainQueue::Powers& rounding_of(std::uint32_t set) const {
+    return is_wide_[set] ? figures_[set].read : figures_[set].made;
+  }
+
+  // Whether a node hands on the codes that it reads.
+  bool shares(const Node& node) const {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_read(node, i) && set_of(node.inputs[i]) == set_of(node.outputs[0])) return true;
+    }
+    return false;
+  }
+  bool is_narrow(std::uint32_t node) const { return !reads_wide_[node] && !shares_[node]; }
+  double count_of(const Read& read) const { return count(graph_.nodes()[read.node].inputs[read.input].index); }
+
+  // The sets that a candidate changes or rounds less often.
+  std::vector<std::uint32_t> sets_of(std::uint32_t candidate) const {
+    if (!is_node(candidate)) return {candidate};
+    std::vector<std::uint32_t> sets;
+    const Node& node = graph_.nodes()[node_of(candidate)];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_read(node, i)) sets.push_back(set_of(node.inputs[i]));
+    }
+    std::ranges::sort(sets);
+    sets.erase(std::ranges::unique(sets).begin(), sets.end());
+    return sets;
+  }
+  std::vector<std::uint32_t> narrow_sets_of(std::uint32_t candidate) const {
+    std::vector<std::uint32_t> sets = sets_of(candidate);
+    std::erase_if(sets, [&](std::uint32_t set) { return is_wide_[set]; });
+    return sets;
+  }
+  bool is_possible(std::uint32_t candidate) const {
+    if (is_rejected_[candidate]) return false;
+    if (is_node(candidate)) {
+      const std::uint32_t node = node_of(candidate);
+      if (!in_codes_[node] || reads_wide_[node] || !choices_.can_read_wide[node]) return false;
+    } else if (members_[candidate].empty() || is_wide_[candidate]) {
+      return false;
+    }
+    const auto sets = sets_of(candidate);
+    return !sets.empty() && std::ranges::all_of(sets, [&](std::uint32_t set) {
+      return is_wide_[set] || (choices_.can_be_wide[set] && !makers_[set].empty());
+    });
+  }
+
+  // A byte more for each writer and reader; a reader of 8 bits costs reading 16 and writing 8.
+  void offer(std::uint32_t candidate, GainQueue& queue) const {
+    if (!is_possible(candidate)) return;
+    double cost = 0;
+    GainQueue::Powers less = nothing();
+    for (const std::uint32_t set : sets_of(candidate)) {
+      if (is_wide_[set]) continue;
+      cost += figures_[set].bytes + figures_[set].narrow_bytes;
+      add(less, 1, figures_[set].made);
+      add(less, -1, figures_[set].read);
+    }
+    if (!is_node(candidate))
+      return queue.set(candidate, cost, std::move(less), {false, least_structure(candidate), candidate});
+    const std::uint32_t n = node_of(candidate);
+    const Node& node = graph_.nodes()[n];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_read(node, i) || !is_narrow(n)) continue;
+      const std::uint32_t set = set_of(node.inputs[i]);
+      add(less, figures_[set].noise, noise_.of_read(NodeId{n}, i));
+      if (!is_wide_[set]) cost -= 2 * count(node.inputs[i].index);
+    }
+    cost += products_of(graph_, node) / kProductsPerByte;
+    queue.set(candidate, cost, std::move(less), {true, structure_[node.outputs[0].index], n});
+  }
+  std::uint64_t least_structure(std::uint32_t set) const {
+    std::uint64_t least = structure_[set];
+    for (const std::uint32_t v : members_[set]) least = std::min(least, structure_[v]);
+    return least;
+  }
+  double cost_of_all() const {
+    double cost = 0;
+    for (std::uint32_t v = 0; v < is_wide_.size(); ++v) {
+      cost += count(v) * (is_wide_[v] && graph_.values()[v].kind != ValueKind::kConstant ? 2 : 1);
+    }
+    for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (node.op == Op::kForeign || node.outputs.empty()) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (is_read(node, i)) cost += count(node.inputs[i].index) * (is_wide_[node.inputs[i].index] ? 2 : 1);
+      }
+      cost += products_of(graph_, node) / kProductsPerByte;
+    }
+    return cost;
+  }
+
+  // Whether the sets fit in 16 bits. If one alone does not, it never will.
+  bool take_memory(const std::vector<std::uint32_t>& sets, double most) {
+    if (std::ranges::any_of(sets, [&](std::uint32_t set) { return is_rejected_[set]; })) return false;
+    const auto add_bytes = [&](double factor) {
+      for (const std::uint32_t set : sets) {
+        for (const std::uint32_t v : members_[set]) {
+          if (graph_.values()[v].kind != ValueKind::kConstant) memory_.add(v, factor * count(v));
+        }
+      }
+    };
+    add_bytes(1);
+    if (memory_.most() <= most) return true;
+    add_bytes(-1);
+    if (sets.size() == 1) is_rejected_[sets[0]] = true;
+    return false;
+  }
+
+  const Graph& graph_;
+  const WidthChoices& choices_;
+  Ranges& ranges_;
+  const NoiseModel& noise_;
+  std::vector<std::uint64_t> structure_;
+  MemoryNeeded memory_;
+  std::vector<bool> is_wide_;                                 // by value
+  std::vector<bool> reads_wide_;                              // by node
+  std::vector<bool> in_codes_, shares_;                       // by node
+  std::vector<std::vector<std::uint32_t>> members_, makers_;  // by set
+  std::vector<std::vector<Read>> reads_;                      // by set
+  std::vector<Figures> figures_;                              // by set
+  std::vector<bool> is_rejected_;                             // by candidate: too much memory
+};
+
+}  // namespace
+
+Expected<Widened> widen(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
+                        double share, Ranges& ranges) {
+  const NoiseModel noise = NoiseModel::of(graph, ranges);
+  return Widener(graph, precision, choices, ranges, noise).run(share);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,157 @@
+// Forms of functions of one and two numbers, each at its place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpret/integer_codes.h"
+#include "ops/table.h"
+#include "targets/ethos_u/forms/form_families.h"
+#include "targets/ethos_u/forms/mantissa.h"
+#include "transforms/simplify/weights.h"
+
+namespace isthmus::ethos_u {
+namespace {
+
+double scale_of(const TensorType& type) { return static_cast<double>(type.quant->scale()); }
+
+std::optional<Reason> refuse_two_ranks(const NodeForm& form) {
+  if (form.sizes(0).size() == form.sizes(1).size()) return std::nullopt;
+  return Reason{ReasonCode::kRank, "operands of two ranks"};
+}
+
+// Both in one scale of 32 bits.
+template <tosa::Op kOp>
+Expected<Operand> in_common_scale(NodeLowering& lowering) {
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const auto common = common_scale(a.quant->scale(), b.quant->scale(), wider(a.dtype, b.dtype));
+  if (!common) return bad_input("scales too far apart");
+  const Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
+  const Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});
+  return to_codes(lowering, lowering.out.binary(kOp, left, right), common->unit / scale_of(lowering.type()));
+}
+
+Expected<Operand> mul(NodeLowering& lowering) {
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const Operand left = lowering.out.widened(lowering.inputs[0], a.quant->zero_point);
+  const Operand right = lowering.out.widened(lowering.inputs[1], b.quant->zero_point);
+  return to_codes(lowering, lowering.out.mul(left, right), scale_of(a) * scale_of(b) / scale_of(lowering.type()));
+}
+
+// By the reciprocal of the divisor's mantissa; only the last step rounds to codes.
+//   x = RESCALE(a), z = RESCALE(b): 32 bits, zero points removed; sign = MIN(MAX(2 * z + 1, -1), 1)
+//   w = MAX(ABS(z), 1): of zero it is the smallest divisor that there is, so that quotients are large
+//   n = CLZ(w); r = TABLE16(RESCALE_i16((w << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^22: 24 bits of fraction
+//   q = MUL(x * sign, r, product_shift) >> (31 - n), rounded; y = RESCALE(q)
+Expected<Operand> div(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const TensorType a = lowering.type(0);
+  const TensorType b = lowering.type(1);
+  const auto constants = quotient_constants(a, b, lowering.type());
+  if (!constants) return bad_input("scales too far apart");
+  const Operand x = out.widened(lowering.inputs[0], a.quant->zero_point);
+  const Operand z = out.widened(lowering.inputs[1], b.quant->zero_point);
+  const Operand odd = out.binary(tosa::Op::kAdd, out.shift_left(z, 1), 1);
+  const Operand sign = out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, odd, -1), 1);
+  const Operand w = out.binary(tosa::Op::kMaximum, out.unary(tosa::Op::kAbs, z), 1);
+  const Operand n = out.unary(tosa::Op::kClz, w);
+  const Operand r = look_up(out, reciprocal_table(), out.shift_left(w, out.binary(tosa::Op::kSub, n, 1)));
+  const Operand product = out.mul(out.mul(x, sign), r, constants->product_shift);
+  const Operand quotient = out.shift_right(product, less_than(out, 31, n));
+  return out.rescale(quotient, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
+}
+
+// A table of 8 bits; one of 16 where codes of 16 are read or made, whose results have 7 bits more.
+Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
+  const TensorType from = lowering.type(0);
+  const TensorType to = lowering.type();
+  FunctionTable made;
+  made.result = *multiplier_of(1, ScaleBits::k31);
+  if (lowering.out.writes_constants())
+    made = TRY(function_table(lowering.node.op, lowering.node.attrs, from, to, other));
+  const Operand& x = lowering.inputs[0];
+  if (from.dtype == DType::kI8 && to.dtype == DType::kI8) return lowering.out.table(x, made.narrow);
+  Operand index = x;
+  if (from.dtype == DType::kI8) {
+    index = lowering.out.rescale(x, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
+  }
+  return lowering.out.rescale(lowering.out.table(index, made.wide), lowering.result_type(),
+                              {{made.result}, 0, to.quant->zero_point});
+}
+Expected<Operand> table(NodeLowering& lowering) { return by_table(lowering, std::nullopt); }
+
+// A function of one number where the other one is known.
+OrderDemand first_alone(const Graph&, const Node&) { return {OrderRule::kSame, 1}; }
+std::optional<Reason> refuse_two_tensors(const NodeForm& form) {
+  const Ints sizes = form.sizes(1);
+  const bool is_number = form.is_constant(1) && std::ranges::all_of(sizes, [](auto size) { return size == 1; });
+  if (is_number && form.sizes(0) == form.sizes()) return std::nullopt;
+  return Reason{ReasonCode::kNoForm, fmt::format("{} of two tensors", name_of(form.node.op))};
+}
+Expected<Operand> table_of_first(NodeLowering& lowering) {
+  const Constant& constant = *lowering.graph.constant(lowering.node.inputs[1]);
+  if (!lowering.out.writes_constants() || !constant.data) return by_table(lowering, 0);
+  if (const auto numbers = numbers_of(&*constant.data)) return by_table(lowering, numbers->front());
+  const TensorType type = lowering.type(1);
+  return by_table(lowering, exponent_of(lowering.integers(1, row_major(type.rank())).front(), *type.quant));
+}
+
+Expected<Operand> clamp(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ClampAttrs>();
+  const TensorType type = lowering.type();
+  const auto bound = [&](double number) { return code_of(number, *type.quant, type.dtype); };
+  // The upper bound wins where they exclude each other.
+  const std::int64_t max = bound(attrs.max);
+  return lowering.out.clamp(lowering.inputs[0], std::min<std::int64_t>(bound(attrs.min), max), max);
+}
+
+Expected<Operand> rescale(NodeLowering& lowering) {
+  const TensorType from = lowering.type(0);
+  const TensorType to = lowering.type();
+  const Multiplier factor = TRY(factor_of(scale_of(from) / scale_of(to), lowering.inputs[0].type));
+  return lowering.out.rescale(
+      lowering.inputs[0], lowering.result_type(),
+      {{factor}, from.quant->zero_point, to.quant->zero_point, from.dtype == DType::kU8, to.dtype == DType::kU8});
+}
+
+template <tosa::Op kOp>
+constexpr FormRow pair_row(Op op) {
+  return {op, kOp, same_order, refuse_two_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
+}
+// Every function of one number is a table. One of 16 bits is interpolated, so that a step becomes a slope: codes of 8
+// bits give the exact result.
+FormRow table_row(const OpDef& row) {
+  const WideReads reads = row.function == RealFunction::kSmooth ? WideReads::kForWide : WideReads::kNever;
+  return {row.op, tosa::Op::kTable, same_order, nullptr, table, false, reads};
+}
+
+constexpr FormRow kElementwiseForms[] = {
+    pair_row<tosa::Op::kAdd>(Op::kAdd),
+    pair_row<tosa::Op::kSub>(Op::kSub),
+    pair_row<tosa::Op::kMinimum>(Op::kMinimum),
+    pair_row<tosa::Op::kMaximum>(Op::kMaximum),
+    {Op::kMul, tosa::Op::kMul, same_order, refuse_two_ranks, mul, true, WideReads::kForWide},
+    {Op::kDiv, tosa::Op::kTable, same_order, refuse_two_ranks, div, true, WideReads::kForWide},
+    {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
+    {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
+    {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},
+};
+
+}  // namespace
+
+std::span<const FormRow> elementwise_forms() {
+  static const auto kRows = [] {
+    std::vector<FormRow> rows(std::begin(kElementwiseForms), std::end(kElementwiseForms));
+    for (const Family& family : families()) {
+      for (const OpDef& row : family.ops) {
+        if (row.function != RealFunction::kNone) rows.push_back(table_row(row));
+      }
+    }
+    return rows;
+  }();
+  return kRows;
+}
+
+}  // namespace isthmus::ethos_u

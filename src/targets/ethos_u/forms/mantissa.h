@@ -1,0 +1,19 @@
+// Steps that several composites take on numbers of 32 bits: their forms say why.
+#pragma once
+
+#include "targets/ethos_u/forms/builder.h"
+
+namespace isthmus::ethos_u {
+
+// SUB of the center, RESCALE to i16, TABLE, ADD of the offset.
+Operand look_up(TosaBuilder& out, const MantissaTable& of, const Operand& mantissa);
+// The floor of x / 2^bits, by a shift that rounds.
+Operand floor_shift(TosaBuilder& out, const Operand& x, std::int32_t bits);
+// number - x
+Operand less_than(TosaBuilder& out, std::int64_t number, const Operand& x);
+// x as bits of a shift: 0 to 31.
+Operand bounded_bits(TosaBuilder& out, const Operand& x);
+// x * 2^exponent, rounded where the exponent is negative.
+Operand shift_by(TosaBuilder& out, const Operand& x, const Operand& exponent);
+
+}  // namespace isthmus::ethos_u

@@ -1,0 +1,120 @@
+// Forms of softmax and log_softmax over the last axis: exact differences to the greatest code, exp by tables in 30
+// bits, an exact sum, its reciprocal or logarithm by a table of its mantissa; only the last step rounds to codes.
+//
+// softmax, row by row; all numbers have 32 bits where nothing else is said, and all right shifts round:
+//   greatest = REDUCE_MAX(x) in codes; d = RESCALE(greatest) - RESCALE(x), 0..255 (16 bits: 0..65535)
+//   8 bits:  i = RESCALE_i16(d, 128); high = TABLE16(i) >> 7, low = TABLE16'(i) >> 7; e = (high << 15) + low
+//   16 bits: h = floor(d / 256), l = d - (h << 8); e = MUL(e(h) by coarse tables, e(l) by fine ones, shift 30);
+//            high = floor(e / 2^15), low = e - (high << 15)
+//   sum = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^15)
+//   sum = sum + carry, rest = rest - (carry << 15): two parts, because 32 bits do not hold the sum of e
+//   n = CLZ(sum), 17 at most; m = (sum << (n - 1)) + ((rest << 1) >> (17 - n))
+//   r = TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 3 * 2^22: 2^30 / m in 24 bits of fraction
+//   p = MUL(e, r, shift 23) >> (17 - n): the probability in 30 bits of fraction
+//   y = RESCALE(p, 2^-30 / scale)
+// log_softmax, from m and n on:
+//   g = (16 - n) * 2^23 + TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 2^22 - log2_of_one: log2 of the sum
+//   y = RESCALE(-(MUL(d, a, shift) + MUL(g, b, shift)), unit / scale)
+// Probabilities are good to 2^-17 of their size, logarithms to 2^-17.
+#include <fmt/format.h>
+
+#include "targets/ethos_u/forms/form_families.h"
+#include "targets/ethos_u/forms/mantissa.h"
+
+namespace isthmus::ethos_u {
+namespace {
+
+std::optional<Reason> refuse_softmax(const NodeForm& form) {
+  constexpr std::int64_t kMostPowers = 65536;  // of 15 bits each, so that their sum fits 32
+  const Ints sizes = form.sizes(0);
+  if (sizes.empty() || form.attrs<AxisAttrs>().axis + 1 != std::ssize(sizes)) {
+    return Reason{ReasonCode::kAxis, "a softmax over an inner axis, or of one number"};
+  }
+  if (sizes.back() <= kMostPowers) return std::nullopt;
+  return Reason{ReasonCode::kSumRange, fmt::format("a softmax of {} numbers, at most {}", sizes.back(), kMostPowers)};
+}
+
+// Numbers below 2^30 in two parts of 15 bits, as sums of them need it.
+struct Power {
+  Operand whole, high, low;
+};
+struct Powers {
+  Operand differences;  // greatest - x, in codes
+  Operand power;        // exp of their negative, in 30 bits of fraction
+  Operand mantissa;     // of the sum of powers
+  Operand leading;      // its zeros
+};
+
+Power exp_by(TosaBuilder& out, const ExpTable& table, const Operand& difference) {
+  const Operand index = out.rescale(difference, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
+  const Operand high = out.shift_right(out.table(index, table.high), 7);
+  const Operand low = out.shift_right(out.table(index, table.low), 7);
+  return {out.binary(tosa::Op::kAdd, out.shift_left(high, 15), low), high, low};
+}
+
+Power exp_of(TosaBuilder& out, const ExpTables& tables, const Operand& difference) {
+  if (!tables.is_wide) return exp_by(out, tables.fine, difference);
+  const Operand far = floor_shift(out, difference, 8);
+  const Operand near = out.binary(tosa::Op::kSub, difference, out.shift_left(far, 8));
+  const Operand whole = out.mul(exp_by(out, tables.coarse, far).whole, exp_by(out, tables.fine, near).whole, 30);
+  const Operand high = floor_shift(out, whole, 15);
+  return {whole, high, out.binary(tosa::Op::kSub, whole, out.shift_left(high, 15))};
+}
+
+Powers powers_of(NodeLowering& lowering, const ExpTables& tables) {
+  TosaBuilder& out = lowering.out;
+  const Operand& x = lowering.inputs[0];
+  const std::int32_t zero = lowering.type(0).quant->zero_point;
+  const std::int64_t last = x.rank() - 1;
+  const Operand greatest = out.widened(out.reduce(tosa::Op::kReduceMax, x, last), zero);
+  Powers result;
+  result.differences = out.binary(tosa::Op::kSub, greatest, out.widened(x, zero));
+  const Power power = exp_of(out, tables, result.differences);
+  result.power = power.whole;
+  const Operand low = out.reduce(tosa::Op::kReduceSum, power.low, last);
+  const Operand carry = floor_shift(out, low, 15);
+  const Operand sum = out.binary(tosa::Op::kAdd, out.reduce(tosa::Op::kReduceSum, power.high, last), carry);
+  const Operand rest = out.binary(tosa::Op::kSub, low, out.shift_left(carry, 15));
+  result.leading = out.unary(tosa::Op::kClz, sum);
+  const Operand upper = out.shift_left(sum, out.binary(tosa::Op::kSub, result.leading, 1));
+  const Operand lower = out.shift_right(out.shift_left(rest, 1), less_than(out, 17, result.leading));
+  result.mantissa = out.binary(tosa::Op::kAdd, upper, lower);
+  return result;
+}
+
+Expected<Operand> softmax(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const auto constants = softmax_constants(lowering.type(0), lowering.type());
+  if (!constants) return bad_input("a scale that is too small");
+  const Powers row = powers_of(lowering, constants->exp);
+  const Operand reciprocal = look_up(out, reciprocal_table(), row.mantissa);
+  const Operand shares = out.shift_right(out.mul(row.power, reciprocal, 23), less_than(out, 17, row.leading));
+  return out.rescale(shares, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
+}
+
+Expected<Operand> log_softmax(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const auto constants = log_softmax_constants(lowering.type(0), lowering.type());
+  if (!constants) return bad_input("a scale that is too small");
+  const Powers row = powers_of(lowering, constants->exp);
+  const Operand bits = less_than(out, 16, row.leading);
+  const Operand fraction = look_up(out, log2_table(), row.mantissa);
+  const Operand whole = out.binary(tosa::Op::kAdd, out.shift_left(bits, 23), fraction);
+  const Operand log2 = out.binary(tosa::Op::kSub, whole, constants->log2_of_one);
+  const Operand log = out.mul(log2, constants->log2.factor, constants->log2.shift);
+  const Operand difference = out.mul(row.differences, constants->difference.factor, constants->difference.shift);
+  const Operand sum = out.binary(tosa::Op::kAdd, difference, log);
+  return out.rescale(less_than(out, 0, sum), lowering.result_type(),
+                     {{constants->result}, 0, lowering.type().quant->zero_point});
+}
+
+constexpr FormRow kSoftmaxForms[] = {
+    {Op::kSoftmax, tosa::Op::kTable, last_innermost, refuse_softmax, softmax, true},
+    {Op::kLogSoftmax, tosa::Op::kTable, last_innermost, refuse_softmax, log_softmax, true},
+};
+
+}  // namespace
+
+std::span<const FormRow> softmax_forms() { return kSoftmaxForms; }
+
+}  // namespace isthmus::ethos_u

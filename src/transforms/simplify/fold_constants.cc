@@ -1,0 +1,45 @@
+// Computes what is known before the model runs.
+#include <algorithm>
+
+#include "interpret/interpreter.h"
+#include "transforms/simplify/rewrites.h"
+
+namespace isthmus {
+namespace {
+
+// A result larger than this is made only if it has no more elements than what it is made of: an expanded scalar stays
+// one, codes become weights.
+constexpr std::uint64_t kMostGrowth = std::uint64_t{1} << 20;
+
+bool is_worth_storing(const Site& site) {
+  std::uint64_t bytes = size_of(site.result().dtype);
+  for (const Dim dim : site.result().shape) {
+    const auto product = dim.is_fixed() ? multiply_sizes(bytes, static_cast<std::uint64_t>(dim.value())) : std::nullopt;
+    if (!product) return false;
+    bytes = *product;
+  }
+  std::uint64_t available = kMostGrowth;
+  for (const ValueId input : site.inputs) {
+    const TensorView& data = *site.graph().constant(input)->data;
+    const std::size_t element = std::max(size_of(data.dtype), size_of(site.result().dtype));
+    available = std::max(available, static_cast<std::uint64_t>(data.element_count()) * element);
+  }
+  return bytes <= available;
+}
+
+}  // namespace
+
+Replacement fold_constants(const Site& site) {
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+    if (site.constant(i) == nullptr) return unchanged();
+  }
+  if (!is_worth_storing(site)) return unchanged();
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) inputs.push_back(Tensor::from(*site.constant(i)));
+  // What cannot be computed here (an index out of range) is left to the run, where it is an error with a place.
+  const auto result = evaluate_node(site.rewriter.source(), site.node, inputs, {});
+  if (!result) return unchanged();
+  return std::optional(site.emitter.constant(result->view()));
+}
+
+}  // namespace isthmus
