@@ -168,12 +168,14 @@ Expected<Statistics> calibrate(const Prepared& prepared, Samples& samples, const
                                const Progress& progress, Diagnostics& diagnostics, FloatKernels kernels) {
   if (kernels == FloatKernels::kReference) {
     Statistics statistics =
-        TRY(calibrate(prepared.graph, nothing_delegated(prepared.graph), samples, threads, progress, diagnostics));
+        TRY(calibrate(prepared.graph, {nothing_delegated(prepared.graph)}, samples, threads, progress, diagnostics));
     statistics.is_reproducible = true;
     return statistics;
   }
-  const Partitioning on_xnnpack = with_all_measured(prepared.graph, partition(prepared.graph, local_float_target()));
-  return calibrate(prepared.graph, on_xnnpack, samples, threads, progress, diagnostics);
+  const FloatSegments segments{
+      .partitioning = with_all_measured(prepared.graph, partition(prepared.graph, local_float_target())),
+      .build = build_float_segment};
+  return calibrate(prepared.graph, segments, samples, threads, progress, diagnostics);
 }
 
 namespace {

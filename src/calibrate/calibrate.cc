@@ -20,7 +20,6 @@
 #include "ops/table.h"
 #include "stats/measure.h"
 #include "stats/stats_file.h"
-#include "targets/xnnpack/tap.h"
 
 namespace isthmus {
 namespace {
@@ -146,12 +145,12 @@ class Collector {
 // Runs whole samples: XNNPACK segments and single nodes of the reference kernels.
 class Worker {
  public:
-  Worker(const Graph& graph, const Partitioning& places, const std::vector<std::set<std::uint32_t>>& axes)
-      : graph_(graph), places_(places), collector_(graph, axes) {}
+  Worker(const Graph& graph, const FloatSegments& segments, const std::vector<std::set<std::uint32_t>>& axes)
+      : graph_(graph), places_(segments.partitioning), build_(segments.build), collector_(graph, axes) {}
 
   Expected<void> build() {
     for (const Segment& segment : places_.segments) {
-      segments_.push_back(TRY(xnnpack::tapped(graph_, segment)));
+      segments_.push_back(TRY(build_(graph_, segment)));
     }
     find_last_readers();
     return {};
@@ -228,6 +227,7 @@ class Worker {
 
   const Graph& graph_;
   const Partitioning& places_;
+  BuildFloatSegment build_;
   Collector collector_;
   std::vector<xnnpack::TappedRuntime> segments_;
   std::vector<std::vector<ValueId>> unread_after_;  // by step
@@ -352,7 +352,7 @@ std::size_t histogram_stride(std::size_t count, std::size_t innermost) {
   return stride;
 }
 
-Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpack, Samples& samples,
+Expected<Statistics> calibrate(const Graph& graph, const FloatSegments& segments, Samples& samples,
                                const xnnpack::ThreadPool& threads, const Progress& progress, Diagnostics& diagnostics) {
   const auto axes = channel_axes(graph);
   // Each run of a model with states waits for the one before.
@@ -362,7 +362,7 @@ Expected<Statistics> calibrate(const Graph& graph, const Partitioning& on_xnnpac
   StateValues states = first;
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::size_t i = 0; i < count; ++i) {
-    workers.push_back(std::make_unique<Worker>(graph, on_xnnpack, axes));
+    workers.push_back(std::make_unique<Worker>(graph, segments, axes));
     TRY(workers.back()->build());
   }
   Ledger ledger(graph, samples, progress);

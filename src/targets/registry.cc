@@ -5,6 +5,7 @@
 
 #include "targets/ethos_u/desc.h"
 #include "targets/xnnpack/desc.h"
+#include "targets/xnnpack/tap.h"
 
 namespace isthmus {
 
@@ -24,6 +25,10 @@ const TargetDesc* find_target(std::string_view name) {
 }
 
 const TargetDesc& local_float_target() { return xnnpack::desc(); }
+
+Expected<xnnpack::TappedRuntime> build_float_segment(const Graph& graph, const Segment& segment) {
+  return xnnpack::tapped(graph, segment);
+}
 
 std::span<const FinishingStep* const> all_finishing_steps() {
   static const auto kSteps = [] {
