@@ -9,7 +9,7 @@
 #include "engines/xnnpack/thread_pool.h"
 #include "formats/torch/pt2.h"
 #include "frontends/torch/load.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "program/run/method.h"
 #include "targets/registry.h"
 

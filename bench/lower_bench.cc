@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "interpret/interpreter.h"
 #include "ops/emitter.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "program/emit/emit.h"
 #include "stats/measure.h"
 #include "targets/registry.h"

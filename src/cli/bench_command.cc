@@ -6,7 +6,7 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 #include "program/run/measure.h"

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <memory>
 
-#include "cli/calibration.h"
+#include "session/data.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/terminal.h"
 #include "report/stats.h"
 #include "stats/stats_file.h"

@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/float_reference.h"
-#include "cli/input_layout.h"
-#include "cli/journey.h"
+#include "session/runners.h"
+#include "session/input_layout.h"
+#include "session/session.h"
 #include "cli/terminal.h"
 #include "formats/tosa/tosa.h"
 #include "formats/tosa/tosa_mlir.h"
 #include "ir/text.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "report/compile.h"
 #include "targets/registry.h"
 

@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "calibrate/finite.h"
-#include "cli/calibration.h"
+#include "session/data.h"
 #include "cli/commands.h"
-#include "cli/float_reference.h"
+#include "session/runners.h"
 #include "cli/model_options.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 #include "formats/npz.h"

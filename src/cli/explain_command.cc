@@ -6,7 +6,7 @@
 
 #include "base/untrusted_text.h"
 #include "cli/commands.h"
-#include "cli/journey.h"
+#include "session/session.h"
 #include "cli/terminal.h"
 #include "report/explain.h"
 #include "report/overview.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "pipeline.h"
+#include "session/stages.h"
 
 namespace isthmus {
 

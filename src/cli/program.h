@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/expected.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "engines/xnnpack/thread_pool.h"
 #include "program/run/method.h"
 #include "program/run/tosa_graph.h"

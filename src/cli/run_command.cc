@@ -9,7 +9,7 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"

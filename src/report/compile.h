@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "evaluate/layer_errors.h"
 #include "ir/graph.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "report/causes.h"
 #include "report/states.h"
 #include "report/tosa.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "quantize/plan/plan.h"
 #include "targets/partitioning.h"
 #include "targets/target.h"

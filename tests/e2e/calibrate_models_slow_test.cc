@@ -7,7 +7,7 @@
 
 #include "calibrate/samples.h"
 #include "interpret/interpreter.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "stats/measure.h"
 #include "support/models.h"
 #include "targets/registry.h"

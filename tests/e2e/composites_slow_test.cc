@@ -7,7 +7,7 @@
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
 #include "ops/emitter.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"
 #include "targets/registry.h"

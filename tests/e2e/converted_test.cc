@@ -10,7 +10,7 @@
 #include "evaluate/evaluate.h"
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "support/compile.h"
 #include "support/compile_quantized.h"
 #include "support/models.h"

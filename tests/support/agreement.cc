@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "pipeline.h"
+#include "session/stages.h"
 #include "program/lower/lower.h"
 #include "targets/registry.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <span>
 
-#include "pipeline.h"
+#include "session/stages.h"
 #include "program/run/method.h"
 #include "support/models.h"
 

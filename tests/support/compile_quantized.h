@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/samples.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "quantize/config/config.h"
 
 namespace isthmus::test {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "pipeline.h"
+#include "session/stages.h"
 #include "targets/ethos_u/device.h"
 
 namespace isthmus::test {

@@ -16,7 +16,7 @@
 #include "interpret/interpreter.h"
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "quantize/plan/structure.h"
 #include "quantize/prove/prove.h"
 #include "support/converted.h"

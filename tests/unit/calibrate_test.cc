@@ -10,7 +10,7 @@
 
 #include "interpret/interpreter.h"
 #include "ir/text.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "stats/measure.h"
 #include "support/models.h"
 #include "support/random_model.h"

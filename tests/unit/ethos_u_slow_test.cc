@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "ir/specialize.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "support/compile.h"
 #include "support/ethos_u_lowered.h"
 #include "targets/ethos_u/limits.h"

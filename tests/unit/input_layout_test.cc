@@ -1,5 +1,5 @@
 // Inputs that lie channels-last in memory: --input-layout nhwc.
-#include "cli/input_layout.h"
+#include "session/input_layout.h"
 
 #include <gtest/gtest.h>
 

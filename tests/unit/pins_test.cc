@@ -9,7 +9,7 @@
 
 #include "interpret/interpreter.h"
 #include "ir/text.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "quantize/apply/weights.h"
 #include "quantize/config/grid.h"
 #include "quantize/prove/prove.h"

@@ -1,5 +1,5 @@
 // One line a stage.
-#include "pipeline.h"
+#include "session/stages.h"
 
 #include <fmt/format.h>
 

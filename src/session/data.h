@@ -13,7 +13,7 @@
 #include "calibrate/samples.h"
 #include "engines/xnnpack/thread_pool.h"
 #include "frontends/model.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "stats/statistics.h"
 
 namespace isthmus {

@@ -1,10 +1,10 @@
 // Quantizes, compiles and runs the model in several configurations, and keeps the best.
-#include "cli/quantize_with_gate.h"
+#include "session/quantize_with_gate.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cli/float_reference.h"
+#include "session/runners.h"
 #include "evaluate/gate.h"
 #include "quantize/config/techniques.h"
 #include "quantize/plan/front.h"

@@ -8,12 +8,12 @@
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/held_out.h"
-#include "cli/calibration.h"
+#include "session/data.h"
 #include "cli/model_options.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/quant_options.h"
 #include "evaluate/layer_errors.h"
-#include "pipeline.h"
+#include "session/stages.h"
 #include "report/compile.h"
 
 namespace isthmus {

@@ -1,5 +1,5 @@
 // Runs calibration where somebody watches.
-#include "cli/calibration.h"
+#include "session/data.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "calibrate/held_out.h"
-#include "cli/open_model.h"
+#include "session/open_model.h"
 #include "cli/terminal.h"
 #include "ir/fingerprint.h"
 #include "stats/stats_file.h"

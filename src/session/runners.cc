@@ -1,5 +1,5 @@
 // In-memory float programs.
-#include "cli/float_reference.h"
+#include "session/runners.h"
 
 #include <algorithm>
 #include <memory>

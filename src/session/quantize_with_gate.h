@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "base/expected.h"
-#include "cli/journey.h"
+#include "session/session.h"
 
 namespace isthmus {
 

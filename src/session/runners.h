@@ -5,7 +5,7 @@
 #include "evaluate/side_by_side.h"
 #include "frontends/model.h"
 #include "interpret/integer.h"
-#include "pipeline.h"
+#include "session/stages.h"
 
 namespace isthmus {
 

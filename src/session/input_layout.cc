@@ -1,5 +1,5 @@
 // Reads what a user says about the order of axes in memory.
-#include "cli/input_layout.h"
+#include "session/input_layout.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

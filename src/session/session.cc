@@ -1,12 +1,12 @@
 // Takes a model from its file to a partitioned graph.
-#include "cli/journey.h"
+#include "session/session.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "calibrate/finite.h"
-#include "cli/quantize_with_gate.h"
+#include "session/quantize_with_gate.h"
 
 namespace isthmus {
 namespace {

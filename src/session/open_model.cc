@@ -1,5 +1,5 @@
 // File -> archive -> graph.
-#include "cli/open_model.h"
+#include "session/open_model.h"
 
 #include <fmt/format.h>
 
