@@ -9,8 +9,8 @@
 #include "engines/xnnpack/thread_pool.h"
 #include "formats/torch/pt2.h"
 #include "frontends/torch/load.h"
-#include "session/stages.h"
 #include "program/run/method.h"
+#include "session/stages.h"
 #include "targets/registry.h"
 
 namespace isthmus {
@@ -30,7 +30,7 @@ Expected<void> compare(benchmark::State& state, const Case& files, std::size_t t
   Diagnostics diagnostics;
   const Model model = TRY(load(archive, diagnostics));
   const PrepareOptions options{find_target("xnnpack"), {}};
-  const Prepared prepared = TRY(prepare(model.graph, options, diagnostics));
+  const Prepared prepared = TRY(prepare_float(model.graph, options, diagnostics));
   const Compiled compiled = TRY(compile(prepared, *options.target, model.examples, nullptr));
   const xnnpack::ThreadPool threads(thread_count);
   double plain = 0;

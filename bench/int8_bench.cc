@@ -14,9 +14,9 @@
 #include "engines/xnnpack/thread_pool.h"
 #include "formats/torch/pt2.h"
 #include "frontends/torch/load.h"
-#include "session/stages.h"
 #include "program/run/measure.h"
 #include "program/run/method.h"
+#include "session/stages.h"
 #include "targets/registry.h"
 
 namespace isthmus {
@@ -47,7 +47,7 @@ Expected<Made> make(const Files& files, std::size_t thread_count) {
   Diagnostics diagnostics;
   const Model model = TRY(load(archive, diagnostics));
   const PrepareOptions options{find_target("xnnpack"), {}};
-  const Prepared prepared = TRY(prepare(model.graph, options, diagnostics));
+  const Prepared prepared = TRY(prepare_float(model.graph, options, diagnostics));
   const auto samples = TRY(open_samples(files.data, prepared.graph, {}, diagnostics));
   const Statistics statistics = TRY(calibrate(prepared, *samples, threads, {}, diagnostics));
   const QuantizedModel quantized = TRY(quantize(prepared, *options.target, &statistics, {}, diagnostics));

@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "interpret/interpreter.h"
 #include "ops/emitter.h"
-#include "session/stages.h"
 #include "program/emit/emit.h"
+#include "session/stages.h"
 #include "stats/measure.h"
 #include "targets/registry.h"
 #include "targets/target.h"
@@ -104,7 +104,7 @@ Spent spend(const Graph& graph, const Statistics& statistics) {
   Diagnostics diagnostics;
   Spent spent;
   const auto add = [&](const std::vector<StageTime>& times) {
-    for (const StageTime& time : times) spent.by_stage[time.stage] += time.seconds;
+    for (const StageTime& time : times) spent.by_stage[time.name] += time.seconds;
   };
   const double start = cpu_seconds();
   const auto prepared = prepare(graph, {&target, {}}, diagnostics);

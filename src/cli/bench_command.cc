@@ -6,11 +6,11 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
-#include "session/open_model.h"
-#include "cli/program.h"
+#include "cli/program_options.h"
 #include "cli/terminal.h"
 #include "program/run/measure.h"
 #include "report/bench.h"
+#include "session/open_model.h"
 
 namespace isthmus {
 namespace {

@@ -4,180 +4,92 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <span>
-#include <utility>
+#include <vector>
 
+#include "base/bytes.h"
 #include "cli/commands.h"
-#include "session/runners.h"
-#include "session/input_layout.h"
-#include "session/session.h"
+#include "cli/session_options.h"
 #include "cli/terminal.h"
-#include "formats/tosa/tosa.h"
-#include "formats/tosa/tosa_mlir.h"
-#include "ir/text.h"
-#include "session/stages.h"
 #include "report/compile.h"
+#include "session/artifacts.h"
+#include "session/session.h"
 #include "targets/registry.h"
 
 namespace isthmus {
 namespace {
 
 struct CompileOptions {
-  JourneyOptions journey;
+  SessionFlags session;
   std::string output;
-  std::vector<std::string> input_layouts;
   std::string stage;
   std::string tosa_folder, mlir_folder;
-  FinishSettings finish;  // of the steps of all targets
-  std::optional<std::size_t> most_delegates;
+  std::optional<std::size_t> max_delegates;
   bool wants_errors = false;
   bool wants_json = false;
   bool is_quiet = false;
   bool is_verbose = false;
 
-  const std::string& file() const { return journey.model.file; }
+  const std::string& file() const { return session.model.file; }
 };
 
 ExitCode verdict(const CompileOptions& options, const CompileSummary& summary) {
-  const bool is_too_many = options.most_delegates && summary.delegates > *options.most_delegates;
+  const bool is_too_many = options.max_delegates && summary.delegates > *options.max_delegates;
   return is_too_many ? kExitTooManyDelegates : kExitFine;
 }
 
 // The graph after the stage at which the user wants to stop.
-Expected<void> print_stage(const CompileOptions& options, bool with_data, Journey& journey) {
-  std::vector<StageTime> times;
-  std::vector<RewriteTime> rewrites;
-  const Graph& loaded = journey.opened.model.graph;
-  const Stage stage = *find_stage(options.stage);
-  if (stage == Stage::kLoad) {
-    fmt::print("{}", print(loaded));
-  } else if (stage == Stage::kCanonicalize) {
-    fmt::print("{}", print(TRY(canonical_graph(loaded, journey.wanted, journey.diagnostics, times, rewrites))));
-  } else if (stage == Stage::kLegalize) {
-    fmt::print("{}", print(TRY(prepare(loaded, journey.wanted, journey.diagnostics)).graph));
-  } else {
-    TRY(travel(options.journey, with_data, journey));
-    TextOptions text;
-    if (stage == Stage::kPartition) text.notes = notes_of(journey.places(), journey.target().name);
-    fmt::print("{}", print(journey.graph(), text));
-  }
-  print_diagnostics(journey.diagnostics);
-  return {};
+Expected<ExitCode> print_stage(const CompileOptions& options, WithData with_data, Session& session) {
+  fmt::print("{}", TRY(session.text_after(*find_stage(options.stage), with_data)));
+  print_diagnostics(session.diagnostics());
+  return kExitFine;
 }
 
 Expected<ExitCode> check(const CompileOptions& options) {
-  Journey journey = TRY(start(options.journey));
-  if (!options.stage.empty()) {
-    TRY(within(print_stage(options, false, journey), options.file()));
-    return kExitFine;
-  }
-  TRY(travel(options.journey, false, journey));
-  const CompileSummary summary = summary_of(options.journey, journey);
-  if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
+  Session session = TRY(open_session(options.session));
+  if (!options.stage.empty()) return print_stage(options, WithData::kNo, session);
+  TRY(session.place(WithData::kNo));
+  const CompileSummary summary = summarize(session);
+  if (!options.wants_json && !options.is_quiet) print_diagnostics(session.diagnostics());
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
-  TRY(demand_runnable(options.journey, journey));
+  TRY(session.demand_runnable());
   return verdict(options, summary);
 }
 
-// How far the finished file is from the model in float, on samples that calibration did not see.
-Expected<void> compare(const Journey& journey, const Compiled& compiled, std::size_t threads,
-                       CompileSummary::File& file) {
-  file.samples = journey.statistics ? journey.statistics->samples : 0;
-  file.held_out = journey.held_out.what;
-  file.why_no_figure = journey.held_out.why_none;
-  if (journey.held_out.samples.empty()) return {};
-  const auto samples = given_samples(journey.held_out.samples);
-  const RunnerMaker reference = TRY(float_runners(*journey.prepared, journey.opened.model));
-  const RunnerMaker program = program_runners(Blob(compiled.runnable(), nullptr), &journey.quantized->quantized.graph);
-  const bool has_states = !journey.prepared->graph.states().empty();
-  const Evaluation evaluation = TRY(evaluate_side_by_side(reference, program, *samples, {}, has_states ? 1 : threads));
-  for (std::size_t i = 0; i < evaluation.outputs.size(); ++i) {
-    file.sqnr.push_back({fmt::format("output_{}", i), evaluation.outputs[i].db()});
-  }
-  file.held_out_samples = evaluation.samples;
-  return {};
-}
-
-// The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
-Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
-  for (const FinishingStep* step : all_finishing_steps()) {
-    for (const FinishOption& option : step->options) {
-      const bool is_demanded = option.demands_step && !setting_of(settings, option).empty();
-      if (!is_demanded || step == target.finish) continue;
-      return bad_input(fmt::format("{}: it compiles nothing for {}", option.name, target.name));
-    }
-  }
-  if (target.finish == nullptr) return std::optional<Finisher>();
-  return target.finish->prepare(target.name, settings);
-}
-
-// A form of each delegate that the user may want beside the program.
-struct ArtifactKind {
-  std::string_view flag;
-  std::string_view ending;
-  Expected<Blob> (*make)(const Blob& delegate);
-};
-constexpr ArtifactKind kTosaFile{"--emit-tosa", "tosa",
-                                 [](const Blob& delegate) -> Expected<Blob> { return delegate; }};
-constexpr ArtifactKind kMlirFile{"--emit-mlir", "mlir", [](const Blob& delegate) -> Expected<Blob> {
-                                   const tosa::Graph graph = TRY(tosa::read_graph(delegate));
-                                   const std::string text = tosa::to_mlir(graph);
-                                   const auto bytes = std::as_bytes(std::span(text));
-                                   return Blob::owning(std::vector<std::byte>(bytes.begin(), bytes.end()));
-                                 }};
-
 // Of all delegates, as FOLDER/<model>_<number>.<ending>.
 Expected<std::vector<std::string>> write_artifacts(const ArtifactKind& kind, const std::string& folder_name,
-                                                   const CompileOptions& options, const Compiled& compiled) {
+                                                   const Session& session) {
   std::vector<std::string> paths;
   if (folder_name.empty()) return paths;
   const std::filesystem::path folder = folder_name;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(ErrorKind::kEnvironment, fmt::format("{}: {}", folder_name, error.message()));
-  const std::string stem = std::filesystem::path(options.file()).stem().string();
-  for (const DelegateSummary& delegate : compiled.delegates) {
-    if (!tosa::looks_like_graph(delegate.blob)) {
-      return bad_input(
-          fmt::format("{}: delegates for {} hold no TOSA graphs", kind.flag, options.journey.model.target));
-    }
+  const std::string stem = std::filesystem::path(session.file()).stem().string();
+  for (const Blob& content : TRY(make_artifacts(kind, session.compiled(), session.target().name))) {
     paths.push_back((folder / fmt::format("{}_{}.{}", stem, paths.size(), kind.ending)).string());
-    const Blob content = TRY(kind.make(delegate.blob));
     TRY(write_file(paths.back(), content.bytes()));
   }
   return paths;
 }
 
 Expected<ExitCode> compile_file(const CompileOptions& options) {
-  Journey journey = TRY(start(options.journey));
-  if (!options.stage.empty()) {
-    TRY(within(print_stage(options, true, journey), options.file()));
-    return kExitFine;
-  }
+  Session session = TRY(open_session(options.session));
+  if (!options.stage.empty()) return print_stage(options, WithData::kYes, session);
   if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
-  const std::optional<Finisher> finisher = TRY(finisher_for(journey.target(), options.finish));
-  TRY(travel(options.journey, true, journey));
-  TRY(demand_runnable(options.journey, journey));
-  CompileSummary summary = summary_of(options.journey, journey);
+  TRY(session.place(WithData::kYes));
+  TRY(session.demand_runnable());
+  CompileSummary summary = summarize(session);
   if (verdict(options, summary) == kExitFine) {
-    const std::vector<Order> orders = TRY(input_orders(journey.graph(), options.input_layouts));
-    const bool is_compiled = journey.compiled && !finisher && options.input_layouts.empty();
-    const Compiled compiled =
-        is_compiled
-            ? *std::exchange(journey.compiled, std::nullopt)
-            : TRY(within(compile(journey.graph(), journey.places(), journey.target(), journey.opened.model.examples,
-                                 nullptr, finisher ? &*finisher : nullptr, orders),
-                         options.file()));
-    add_file(summary, options.output, journey.graph(), compiled);
-    if (journey.quantized) TRY(compare(journey, compiled, options.journey.threads, *summary.file));
-    if (journey.quantized && options.wants_errors) {
-      add_layer_errors(summary, journey.quantized->model, TRY(errors_of(options.journey, journey)));
+    TRY(session.compile());
+    add_file(summary, options.output, session);
+    if (session.quantized() != nullptr && options.wants_errors) {
+      add_layer_errors(summary, session.quantized()->model, TRY(session.layer_errors()));
     }
-    summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, options, compiled));
-    summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, options, compiled));
-    TRY(write_file(options.output, compiled.bytes));
+    summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, session));
+    summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, session));
+    TRY(write_file(options.output, session.compiled().bytes));
   }
-  if (!options.wants_json && !options.is_quiet) print_diagnostics(journey.diagnostics);
+  if (!options.wants_json && !options.is_quiet) print_diagnostics(session.diagnostics());
   if (options.wants_json || !options.is_quiet) {
     fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
   }
@@ -185,10 +97,12 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 }
 
 void add_common(CLI::App& command, CompileOptions& options) {
-  add_journey_options(command, options.journey);
-  command.add_option("--max-delegates", options.most_delegates, "exit with 3 if there are more delegates");
+  add_session_options(command, options.session);
+  command.add_option("--max-delegates", options.max_delegates, "exit with 3 if there are more delegates");
   std::vector<std::string> stages;
-  for (const Stage stage : stages_with_graph()) stages.emplace_back(name_of(stage));
+  for (const StageRow& row : isthmus::stages()) {
+    if (row.has_graph) stages.emplace_back(row.name);
+  }
   command.add_option("--to", options.stage, "stop after this stage and print the graph")->check(CLI::IsMember(stages));
   command.add_flag("--json", options.wants_json, "one JSON object on standard output");
   command.add_flag("-q,--quiet", options.is_quiet, "say nothing but errors");
@@ -212,15 +126,15 @@ Command add_compile(CLI::App& app) {
       app.add_subcommand("compile", "Quantizes a model and writes the program file (.pte) that ExecuTorch loads.");
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
-  add_data_options(*command, options->journey, "the archive's examples");
+  add_calibration_options(*command, options->session, "the archive's examples");
   command
-      ->add_option("--input-layout", options->input_layouts,
+      ->add_option("--input-layout", options->session.input_layouts,
                    "nhwc: image inputs lie channels-last in memory and are not transposed; NAME=nhwc for one of them")
       ->allow_extra_args(false);
   for (const FinishingStep* step : all_finishing_steps()) {
     for (const FinishOption& option : step->options) {
       const std::string name(option.name);
-      command->add_option(name, options->finish[name], std::string(option.help));
+      command->add_option(name, options->session.finish[name], std::string(option.help));
     }
   }
   command->add_option("--emit-tosa", options->tosa_folder,

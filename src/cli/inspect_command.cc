@@ -6,16 +6,16 @@
 
 #include "base/untrusted_text.h"
 #include "cli/commands.h"
-#include "session/open_model.h"
 #include "cli/terminal.h"
 #include "formats/executorch/pte.h"
 #include "formats/tosa/tosa.h"
 #include "ir/text.h"
-#include "session/stages.h"
 #include "report/inspect.h"
 #include "report/program.h"
 #include "report/stats.h"
 #include "report/tosa.h"
+#include "session/open_model.h"
+#include "session/stage.h"
 #include "stats/stats_file.h"
 #include "transforms/canonicalize/canonicalize.h"
 
@@ -81,8 +81,8 @@ Expected<void> inspect(const InspectOptions& options) {
   if (file.kind == FileKind::kStatistics) return inspect_statistics(options, file);
   if (file.kind == FileKind::kProgram) return inspect_program(options, file);
   if (file.kind == FileKind::kTosa) return inspect_tosa(options, file);
-  Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(file, diagnostics));
+  const OpenModel opened = TRY(open_model(file));
+  Diagnostics diagnostics = opened.diagnostics;
   if (options.wants_ir) {
     const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
     print_diagnostics(diagnostics);

@@ -40,7 +40,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);
   command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
-  command.add_option("--max-batch", options.most_batch, "the largest first size of the inputs")
+  command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")
       ->check(CLI::PositiveNumber);
 }
 
@@ -48,7 +48,7 @@ Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
   PrepareOptions result;
   result.target = find_target(options.target);
   result.shapes.batch = options.batch;
-  result.shapes.most_batch = options.most_batch;
+  result.shapes.most_batch = options.max_batch;
   for (const std::string& text : options.shapes) result.shapes.inputs.insert(TRY(read_shape(text)));
   return result;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "session/stages.h"
+#include "session/prepare.h"
 
 namespace isthmus {
 
@@ -17,7 +17,7 @@ struct ModelOptions {
   std::string target;
   std::vector<std::string> shapes;
   std::optional<std::int64_t> batch;
-  std::optional<std::int64_t> most_batch;
+  std::optional<std::int64_t> max_batch;
 };
 
 // MODEL, --target, --shape, --batch, --max-batch.

@@ -9,11 +9,11 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
-#include "session/open_model.h"
-#include "cli/program.h"
+#include "cli/program_options.h"
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
 #include "report/run.h"
+#include "session/open_model.h"
 #include "transforms/canonicalize/canonicalize.h"
 
 namespace isthmus {
@@ -100,8 +100,8 @@ Expected<RunSummary> run_calls(const RunOptions& options, const Arrays& calls,
 }
 
 Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) {
-  Diagnostics diagnostics;
-  const OpenModel opened = TRY(open_model(file, diagnostics));
+  const OpenModel opened = TRY(open_model(file));
+  Diagnostics diagnostics = opened.diagnostics;
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
   const Arrays calls = TRY(inputs_of(options, opened.model, !graph.states().empty()));
   const StateValues first = TRY(within(initial_states(graph), options.file));

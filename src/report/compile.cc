@@ -66,6 +66,19 @@ void add_plan(CompileSummary& summary, const TargetDesc& target, const Graph& gr
   }
 }
 
+// How far the program is from the model in float.
+void add_comparison(const Session& session, CompileSummary::File& file) {
+  file.samples = session.has_statistics() ? session.statistics().samples : 0;
+  file.held_out = session.held_out().what;
+  file.why_no_figure = session.held_out().why_none;
+  const std::optional<Evaluation>& evaluation = session.evaluation();
+  if (!evaluation) return;
+  for (std::size_t i = 0; i < evaluation->outputs.size(); ++i) {
+    file.sqnr.push_back({fmt::format("output_{}", i), evaluation->outputs[i].db()});
+  }
+  file.held_out_samples = evaluation->samples;
+}
+
 }  // namespace
 
 CompileSummary summarize(const std::string& model, const TargetDesc& target, const Prepared& prepared,
@@ -95,10 +108,13 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
   for (const Diagnostic& entry : diagnostics.entries()) {
     (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
   }
-  summary.times = prepared.times;
-  if (quantized != nullptr) {
-    summary.times.insert(summary.times.end(), quantized->times.begin(), quantized->times.end());
-  }
+  return summary;
+}
+
+CompileSummary summarize(const Session& session) {
+  CompileSummary summary =
+      summarize(session.file(), session.target(), session.prepared(), session.quantized(), session.diagnostics());
+  summary.times = session.times();
   return summary;
 }
 
@@ -128,8 +144,13 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
     if (!finished.figures.empty()) file.finished.push_back(finished);
   }
   file.peak_rss_bytes = peak_rss_bytes();
-  summary.times.insert(summary.times.end(), compiled.times.begin(), compiled.times.end());
   summary.file = std::move(file);
+}
+
+void add_file(CompileSummary& summary, const std::string& path, const Session& session) {
+  add_file(summary, path, session.graph(), session.compiled());
+  if (session.quantized() != nullptr) add_comparison(session, *summary.file);
+  summary.times = session.times();
 }
 
 void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors) {
@@ -209,7 +230,8 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   }
   if (is_verbose) {
     for (const StageTime& time : summary.times)
-      out += fmt::format("  {:>10.3f} ms  {}\n", time.seconds * 1e3, time.stage);
+      out += fmt::format("  {:>10.3f} ms  {}{}\n", time.seconds * 1e3, time.name,
+                         time.of.empty() ? "" : fmt::format(" ({})", time.of));
   }
   return out;
 }

@@ -9,10 +9,10 @@
 #include "base/diag.h"
 #include "evaluate/layer_errors.h"
 #include "ir/graph.h"
-#include "session/stages.h"
 #include "report/causes.h"
 #include "report/states.h"
 #include "report/tosa.h"
+#include "session/session.h"
 
 namespace isthmus {
 
@@ -93,6 +93,10 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
                          const QuantizedModel* quantized, const Diagnostics& diagnostics);
 // `graph` is the one that was compiled.
 void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled);
+
+// The same of a session, after `place` and after `compile`.
+CompileSummary summarize(const Session& session);
+void add_file(CompileSummary& summary, const std::string& path, const Session& session);
 
 void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors);
 

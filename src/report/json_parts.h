@@ -2,12 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/diag.h"
 #include "report/causes.h"
+#include "report/rows.h"
+#include "report/states.h"
 
 namespace isthmus {
 
@@ -18,6 +22,32 @@ inline std::string dump(const Json& json) { return json.dump(-1, ' ', false, Jso
 
 // JSON has no infinity: what is exact is said to be this good.
 inline double finite_db(double db) { return std::min(db, 200.0); }
+
+// ["1", "3", "4*s0"] as [1, 3, "4*s0"].
+inline Json shape_json(const std::vector<std::string>& shape) {
+  Json result = Json::array();
+  for (const std::string& dim : shape) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), number);
+    const bool is_number = error == std::errc() && end == dim.data() + dim.size();
+    result.push_back(is_number ? Json(number) : Json(dim));
+  }
+  return result;
+}
+
+inline Json counts_json(const Counts& counts) {
+  Json result = Json::object();
+  for (const auto& [name, count] : counts) result[name] = count;
+  return result;
+}
+
+inline Json states_json(const std::vector<StateRow>& rows) {
+  Json list = Json::array();
+  for (const StateRow& row : rows) {
+    list.push_back({{"name", row.name}, {"dtype", row.dtype}, {"shape", row.shape}, {"bytes", row.bytes}});
+  }
+  return list;
+}
 
 inline Json causes_json(const std::vector<CauseRow>& rows) {
   Json list = Json::array();

@@ -1,47 +1,46 @@
-// Samples and statistics, for the commands that take data.
+// Samples and statistics, from what the user names.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/samples.h"
-#include "engines/xnnpack/thread_pool.h"
-#include "frontends/model.h"
-#include "session/stages.h"
+#include "session/calibrate.h"
+#include "session/prepare.h"
 #include "stats/statistics.h"
 
 namespace isthmus {
 
 struct DataOptions {
-  std::string data;  // a file or a folder; empty: the examples of the model
-  std::optional<std::size_t> most;
-  std::optional<std::size_t> sequence;  // after so many samples the states of a model begin anew
+  std::string path;                                       // a file or a folder; empty: the examples of the model
+  std::optional<std::vector<std::vector<Tensor>>> given;  // samples in memory instead
+  std::shared_ptr<const Statistics> statistics;           // of an earlier calibration instead
+  std::optional<std::size_t> max_samples;
+  std::optional<std::size_t> sequence;  // states of the model are reset after each run of this many samples
   bool is_reproducible = false;
+
+  bool is_empty() const { return path.empty() && !given && statistics == nullptr; }
+  bool is_statistics() const { return statistics != nullptr || path.ends_with(".stats"); }
+  bool has_samples() const { return !is_empty() && !is_statistics(); }
+  // For messages.
+  std::string name() const { return !path.empty() ? path : given ? "the samples given" : "the statistics given"; }
 };
 
-// --sequence
-void add_sequence(CLI::App& command, DataOptions& options);
-
-// --reproducible
-void add_reproducible(CLI::App& command, DataOptions& options);
-
-// That calibration computes with.
+// The kernels that calibration computes with.
 FloatKernels float_kernels_of(const DataOptions& options);
 
 // The samples that the user gave, or the examples of the model with a warning.
-Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file, const Model& model,
+Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const std::string& file,
+                                              std::span<const std::optional<TensorView>> examples,
                                               const Prepared& prepared, Diagnostics& diagnostics);
 
-// From samples, with a progress bar; Ctrl-C ends it with an error. Data may also be a .stats file of this model.
-// `left_out` has the numbers of samples that are not shown to calibration.
-Expected<Statistics> gather_statistics(const DataOptions& options, const std::string& file, const Model& model,
-                                       const Prepared& prepared, const xnnpack::ThreadPool& threads,
-                                       Diagnostics& diagnostics, const std::vector<std::size_t>& left_out = {});
+// Of this prepared model, or an error.
+Expected<Statistics> known_statistics(const DataOptions& options, const Prepared& prepared);
 
 }  // namespace isthmus

@@ -21,20 +21,21 @@ Expected<OpenFile> open_file(const std::string& path) {
   return OpenFile{path, std::move(bytes), kind};
 }
 
-Expected<OpenModel> open_model(const OpenFile& file, Diagnostics& diagnostics) {
+Expected<OpenModel> open_model(const OpenFile& file) {
   if (file.kind == FileKind::kProgram) {
     return bad_input(fmt::format("{} is a program file (.pte), not a model that torch.export wrote (.pt2)", file.path));
   }
   if (file.kind == FileKind::kTosa) {
     return bad_input(fmt::format("{} is a TOSA graph, not a model that torch.export wrote (.pt2)", file.path));
   }
-  OpenModel result{TRY(within(pt2::read_archive(file.bytes), file.path)), {}};
-  result.model = TRY(within(load(result.archive, diagnostics), file.path));
+  OpenModel result;
+  result.path = file.path;
+  StageClock clock(result.times);
+  result.archive = TRY(within(pt2::read_archive(file.bytes), file.path));
+  result.model = TRY(clock.stage(Stage::kLoad, within(load(result.archive, result.diagnostics), file.path)));
   return result;
 }
 
-Expected<OpenModel> open_model(const std::string& path, Diagnostics& diagnostics) {
-  return open_model(TRY(open_file(path)), diagnostics);
-}
+Expected<OpenModel> open_model(const std::string& path) { return open_model(TRY(open_file(path))); }
 
 }  // namespace isthmus

@@ -1,14 +1,16 @@
-// Opening model and program files, for the commands that take one.
+// Opens model and program files; what they are is told by content.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/expected.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
+#include "session/stage.h"
 
 namespace isthmus {
 
@@ -28,12 +30,15 @@ struct OpenFile {
 Expected<OpenFile> open_file(const std::string& path);
 
 struct OpenModel {
+  std::string path;
   pt2::Archive archive;
   Model model;
+  Diagnostics diagnostics;       // what reading it had to say
+  std::vector<StageTime> times;  // of `load`
 };
 
 // Errors name the file.
-Expected<OpenModel> open_model(const OpenFile& file, Diagnostics& diagnostics);
-Expected<OpenModel> open_model(const std::string& path, Diagnostics& diagnostics);
+Expected<OpenModel> open_model(const OpenFile& file);
+Expected<OpenModel> open_model(const std::string& path);
 
 }  // namespace isthmus

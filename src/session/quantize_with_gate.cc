@@ -1,13 +1,17 @@
 // Quantizes, compiles and runs the model in several configurations, and keeps the best.
 #include "session/quantize_with_gate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "session/runners.h"
+#include "calibrate/samples.h"
+#include "engines/xnnpack/thread_pool.h"
 #include "evaluate/gate.h"
-#include "quantize/config/techniques.h"
 #include "quantize/plan/front.h"
+#include "session/runners.h"
 
 namespace isthmus {
 namespace {
@@ -36,70 +40,10 @@ bool is_small(const Graph& graph) {
   return true;
 }
 
-// One configuration, as far as it was tried.
-struct Tried {
-  QuantizedModel model;
-  Diagnostics said;
-  std::optional<Compiled> compiled;
-};
-
-class Attempts {
- public:
-  Attempts(const JourneyOptions& options, const Journey& journey, const Statistics* statistics)
-      : options_(options), journey_(journey), statistics_(statistics) {
-    if (!needs_samples(journey.config)) return;
-    const std::vector<Sample>& seen = journey.held_out.seen;
-    refining_.assign(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(std::min(seen.size(), kRefiningSamples)));
-  }
-
-  // Stands until the next call.
-  Expected<Tried*> quantized(const QuantConfig& config) {
-    std::vector<bool> key = techniques_on(config);
-    for (std::size_t i = 0; i < tried_.size(); ++i) {
-      if (keys_[i] == key) return &tried_[i];
-    }
-    Tried result;
-    result.model =
-        TRY(within(quantize(*journey_.prepared, journey_.target(), statistics_, config, refining_, result.said),
-                   options_.model.file));
-    const std::size_t place = std::min<std::size_t>(tried_.size(), 1);
-    tried_.resize(place + 1);
-    keys_.resize(place + 1);
-    keys_[place] = std::move(key);
-    tried_[place] = std::move(result);
-    return &tried_[place];
-  }
-
-  Expected<Runner> runner(const QuantConfig& config) {
-    Tried& tried = *TRY(quantized(config));
-    const Graph& graph = tried.model.quantized.graph;
-    if (options_.samples.is_reproducible) return integer_runners(graph, *journey_.target().integers.kernels)();
-    if (!tried.compiled) {
-      tried.compiled =
-          TRY(compile(graph, tried.model.partitioning, journey_.target(), journey_.opened.model.examples, nullptr));
-    }
-    return program_runners(Blob(tried.compiled->bytes, nullptr), &graph)();
-  }
-
-  Expected<Runner> reference() const {
-    if (options_.samples.is_reproducible) return reference_runners(journey_.prepared->graph)();
-    return TRY(float_runners(*journey_.prepared, journey_.opened.model))();
-  }
-
- private:
-  const JourneyOptions& options_;
-  const Journey& journey_;
-  const Statistics* statistics_;
-  std::vector<Sample> refining_;
-  // The first, which is mostly chosen, and the last: models are large.
-  std::vector<std::vector<bool>> keys_;
-  std::vector<Tried> tried_;
-};
-
 // Whether some first layers would be computed in float.
-bool has_float_stem(const Journey& journey) {
-  if (!journey.target().integers.has_float) return false;
-  const std::vector<bool> is_first = front_layers(journey.prepared->graph, journey.config.front);
+bool has_float_stem(const GateInputs& inputs) {
+  if (!inputs.attempt.target.integers.has_float) return false;
+  const std::vector<bool> is_first = front_layers(inputs.attempt.prepared.graph, inputs.config.front);
   return std::ranges::find(is_first, true) != is_first.end();
 }
 
@@ -109,20 +53,26 @@ struct TrialData {
   std::optional<Statistics> statistics;  // of other samples than the trials'; else those of all samples serve
 };
 
+Expected<Runner> reference_of(const GateInputs& inputs) {
+  if (inputs.attempt.is_reproducible) return reference_runners(inputs.attempt.prepared.graph)();
+  return TRY(inputs.float_model.runners())();
+}
+
 // A small model is calibrated once more on every other sample, and judged on those between: what was measured on a
 // sample flatters it. For a large one some that calibration saw serve. Held-out samples judge the model as it will be.
-Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& journey, const Attempts& attempts) {
-  const std::vector<Sample>& seen = journey.held_out.seen;
+Expected<TrialData> trial_data_of(const GateInputs& inputs, std::vector<StageTime>& times) {
+  const Prepared& prepared = inputs.attempt.prepared;
+  const std::vector<Sample>& seen = inputs.held_out.seen;
   // A model with states is judged on one sequence from its start.
-  const bool has_states = !journey.prepared->graph.states().empty();
-  const bool is_split = !has_states && is_small(journey.prepared->graph) && seen.size() >= kTrialsForEach;
-  const Runner reference = TRY(attempts.reference());
+  const bool has_states = !prepared.graph.states().empty();
+  const bool is_split = !has_states && is_small(prepared.graph) && seen.size() >= kTrialsForEach;
+  const Runner reference = TRY(reference_of(inputs));
   TrialData result;
   const auto add = [&](const Sample& sample, bool is_held_out) -> Expected<void> {
     result.trials.push_back({sample, TRY(reference(sample)), is_held_out});
     return {};
   };
-  for (const Sample& sample : journey.held_out.samples) TRY(add(sample, true));
+  for (const Sample& sample : inputs.held_out.samples) TRY(add(sample, true));
   std::vector<Sample> calibrated;
   if (has_states) return result;
   for (std::size_t i = 0; i < (is_split ? seen.size() : std::min(kSeenTrialsLarge, seen.size())); ++i) {
@@ -133,40 +83,76 @@ Expected<TrialData> trial_data_of(const JourneyOptions& options, const Journey& 
     }
   }
   if (!is_split) return result;
-  const xnnpack::ThreadPool threads(options.threads);
+  StageClock clock(times);
+  const xnnpack::ThreadPool threads(inputs.threads);
   Diagnostics said_before;
   const auto samples = given_samples(std::move(calibrated));
-  result.statistics =
-      TRY(calibrate(*journey.prepared, *samples, threads, {}, said_before, float_kernels_of(options.samples)));
+  result.statistics = TRY(clock.stage(
+      Stage::kCalibrate, calibrate(prepared, inputs.float_model, *samples, threads, {}, said_before, inputs.kernels)));
   return result;
+}
+
+AttemptInputs with_statistics(AttemptInputs inputs, const Statistics& statistics) {
+  inputs.statistics = &statistics;
+  return inputs;
+}
+
+// Of everything that was tried and not chosen.
+void add_trials(const Attempts& attempts, const Tried* chosen, std::string_view kind, std::vector<StageTime>& times) {
+  std::size_t number = 0;
+  for (const Tried& tried : attempts.tried()) {
+    const std::string of = &tried == chosen ? "" : fmt::format("{} {}", kind, ++number);
+    append_times(times, tried.model.times, of);
+    if (tried.compiled) append_times(times, tried.compiled->times, of);
+  }
 }
 
 }  // namespace
 
 std::size_t max_seen_samples(const Graph& graph) { return is_small(graph) ? kSeenTrialsSmall : kRefiningSamples; }
 
-Expected<void> quantize_with_gate(const JourneyOptions& options, Journey& journey) {
-  Attempts attempts(options, journey, journey.statistics ? &*journey.statistics : nullptr);
-  TRY(attempts.quantized(journey.config));
+std::vector<Sample> refining_samples(const HeldOut& held_out) {
+  const std::size_t count = std::min(held_out.seen.size(), kRefiningSamples);
+  return {held_out.seen.begin(), held_out.seen.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::function<Expected<void>()>& before_attempt) {
+  Chosen result;
+  result.config = inputs.config;
+  Attempts attempts(inputs.attempt);
+  std::optional<Attempts> apart;
+  TRY(before_attempt());
+  TRY(attempts.quantized(inputs.config));
   Diagnostics switched_off;
-  if (journey.statistics && !journey.held_out.samples.empty()) {
+  std::optional<Error> cancelled;
+  if (inputs.attempt.statistics != nullptr && !inputs.held_out.samples.empty()) {
+    std::vector<StageTime> apart_times;
     // A model that cannot run here is not judged here.
-    if (const auto data = trial_data_of(options, journey, attempts)) {
-      std::optional<Attempts> apart;
-      if (data->statistics) apart.emplace(options, journey, &*data->statistics);
-      const Attempt attempt = [&](const QuantConfig& config) { return attempts.runner(config); };
-      GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = has_float_stem(journey)};
+    if (const auto data = trial_data_of(inputs, apart_times)) {
+      append_times(result.times, apart_times, "trials");
+      if (data->statistics) apart.emplace(with_statistics(inputs.attempt, *data->statistics));
+      const Attempt attempt = [&](const QuantConfig& config) -> Expected<Runner> {
+        if (auto goes_on = before_attempt(); !goes_on) {
+          cancelled = goes_on.error();
+          return tl::unexpected<Error>(*cancelled);
+        }
+        return attempts.runner(config);
+      };
+      GateOptions gate{.tries_each = apart.has_value(), .float_costs_time = has_float_stem(inputs)};
       if (apart) gate.apart = [&](const QuantConfig& config) { return apart->runner(config); };
-      journey.config = without_harm(journey.config, data->trials, attempt, gate, switched_off);
+      result.config = without_harm(inputs.config, data->trials, attempt, gate, switched_off);
+      if (cancelled) return tl::unexpected<Error>(*cancelled);
+      if (apart) add_trials(*apart, nullptr, "trial on half of the samples", result.times);
     }
   }
-  Tried& chosen = *TRY(attempts.quantized(journey.config));
+  Tried& chosen = *TRY(attempts.quantized(result.config));
+  add_trials(attempts, &chosen, "trial", result.times);
   for (const Diagnostics* said : {&chosen.said, &switched_off}) {
-    for (const Diagnostic& entry : said->entries()) journey.diagnostics.add(entry);
+    for (const Diagnostic& entry : said->entries()) result.said.add(entry);
   }
-  journey.quantized = std::move(chosen.model);
-  journey.compiled = std::move(chosen.compiled);
-  return {};
+  result.model = std::move(chosen.model);
+  result.compiled = std::move(chosen.compiled);
+  return result;
 }
 
 }  // namespace isthmus

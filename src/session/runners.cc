@@ -1,15 +1,14 @@
-// In-memory float programs.
+// Runners of programs and of graphs.
 #include "session/runners.h"
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "evaluate/layer_errors.h"
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
 #include "program/run/method.h"
-#include "targets/partition.h"
-#include "targets/registry.h"
 
 namespace isthmus {
 
@@ -32,16 +31,16 @@ std::vector<TensorType> output_types(const Graph& graph) {
   return types;
 }
 
-// Around a runner of codes.
-Runner with_border(Runner inner, const Graph& graph) {
+// Around a runner whose inputs and outputs are quantized.
+Runner with_float_io(Runner inner, const Graph& graph) {
   std::vector<TensorType> inputs;
   for (const ValueId id : graph.inputs()) inputs.push_back(graph.type(id));
   return [inner = std::move(inner), inputs = std::move(inputs), outputs = output_types(graph)](
              std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
     std::vector<Tensor> converted;
     for (std::size_t i = 0; i < given.size(); ++i) {
-      const bool becomes_codes = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
-      converted.push_back(becomes_codes ? codes_of(given[i], inputs[i]) : given[i]);
+      const bool is_quantized = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
+      converted.push_back(is_quantized ? codes_of(given[i], inputs[i]) : given[i]);
     }
     auto results = TRY(inner(converted));
     for (std::size_t i = 0; i < results.size() && i < outputs.size(); ++i) {
@@ -53,31 +52,19 @@ Runner with_border(Runner inner, const Graph& graph) {
 
 }  // namespace
 
-RunnerMaker program_runners(const Blob& program, const Graph* graph) {
-  return [program, graph]() -> Expected<Runner> {
-    const auto method = std::make_shared<run::Method>(TRY(run::Method::load(program)));
-    Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
-    return graph == nullptr ? runner : with_border(std::move(runner), *graph);
-  };
-}
-
-Expected<RunnerMaker> float_runners(const Prepared& prepared, const Model& model) {
-  Prepared in_float{prepared.graph, partition(prepared.graph, local_float_target()), {}, {}};
-  TRY(keep_in_float(in_float, local_float_target()));
-  const Partitioning& places = in_float.partitioning;
-  const bool is_whole = places.segments.size() == 1 && places.schedule.size() == 1;
-  if (is_whole) {
-    if (auto compiled = compile(in_float, local_float_target(), model.examples, nullptr)) {
-      const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(compiled->bytes));
-      return program_runners(Blob(*bytes, bytes));
+RunnerMaker program_runners(const Blob& program, const Graph* graph, std::shared_ptr<run::Method> loaded) {
+  // Copies of the maker share it: it goes to one runner.
+  const auto spare = std::make_shared<std::shared_ptr<run::Method>>(std::move(loaded));
+  return [program, graph, spare]() -> Expected<Runner> {
+    std::shared_ptr<run::Method> method = std::exchange(*spare, nullptr);
+    if (method == nullptr) {
+      method = std::make_shared<run::Method>(TRY(run::Method::load(program)));
+    } else {
+      method->reset();
     }
-  }
-  const auto graph = std::make_shared<Graph>(prepared.graph);
-  return RunnerMaker([graph]() -> Expected<Runner> {
-    const auto states = std::make_shared<StateValues>(TRY(initial_states(*graph)));
-    return Runner(
-        [graph, states](std::span<const Tensor> inputs) { return interpret(*graph, inputs, {}, states.get()); });
-  });
+    Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
+    return graph == nullptr ? runner : with_float_io(std::move(runner), *graph);
+  };
 }
 
 RunnerMaker reference_runners(const Graph& graph) {
@@ -92,7 +79,7 @@ RunnerMaker integer_runners(const Graph& quantized, const IntegerKernels& kernel
   const auto interpreter = std::make_shared<IntegerInterpreter>(quantized, kernels);
   return [&quantized, interpreter]() -> Expected<Runner> {
     const auto states = std::make_shared<StateValues>(TRY(initial_states(quantized)));
-    return with_border(
+    return with_float_io(
         [interpreter, states](std::span<const Tensor> inputs) { return interpreter->run(inputs, {}, states.get()); },
         quantized);
   };

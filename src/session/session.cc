@@ -1,158 +1,341 @@
-// Takes a model from its file to a partitioned graph.
+// Runs the stages in order.
 #include "session/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/check.h"
 #include "calibrate/finite.h"
+#include "evaluate/side_by_side.h"
+#include "ir/text.h"
+#include "program/lower/lower.h"
+#include "quantize/config/pins.h"
+#include "session/float_model.h"
+#include "session/input_layout.h"
 #include "session/quantize_with_gate.h"
+#include "session/runners.h"
+#include "targets/partition.h"
+#include "targets/registry.h"
 
 namespace isthmus {
+
+struct Session::State {
+  State(std::shared_ptr<const OpenModel> opened, SessionOptions wanted, SessionProgress watch)
+      : model(std::move(opened)),
+        options(std::move(wanted)),
+        progress(std::move(watch)),
+        diagnostics(model->diagnostics),
+        examples(model->model.examples) {}
+
+  const TargetDesc& target() const { return *options.prepare.target; }
+
+  Expected<void> announce(Stage stage, double fraction = 0) const {
+    if (!progress || progress(stage, fraction)) return {};
+    return fail(ErrorKind::kEnvironment, "interrupted");
+  }
+
+  Expected<void> prepare_model();
+  // The archive's example, where it fits the graph.
+  std::optional<Sample> example() const;
+  // Statistics, and the samples by which their result is judged.
+  Expected<void> gather();
+  Expected<Statistics> measured(const std::vector<std::size_t>& left_out);
+  // Takes the parameters that the archive gives. False where they are not all that is needed.
+  Expected<bool> take_archive_parameters();
+  Expected<void> quantize_model();
+  void warn_of_ranges();
+  Expected<void> compare();
+
+  std::shared_ptr<const OpenModel> model;
+  SessionOptions options;
+  SessionProgress progress;
+  Diagnostics diagnostics;
+  std::vector<std::optional<TensorView>> examples;  // as they fit the prepared graph
+  std::optional<Finisher> finisher;
+  std::vector<StageTime> times;
+  std::optional<Prepared> prepared;
+  std::optional<FloatModel> float_model;
+  std::optional<Statistics> statistics;
+  HeldOut held_out;
+  std::vector<Order> input_orders;
+  std::optional<QuantizedModel> quantized;
+  std::optional<Compiled> compiled;
+  std::optional<Evaluation> evaluation;
+};
+
 namespace {
 
-// The archive's example, where it fits the graph.
-std::optional<Sample> example_of(const Journey& journey) {
-  const Graph& graph = journey.prepared->graph;
-  auto source = example_samples(graph, journey.opened.model.examples);
-  if (!source) return std::nullopt;
-  auto sample = (*source)->next();
-  if (!sample || !*sample || !check_finite(graph, **sample, 0)) return std::nullopt;
-  return **std::move(sample);
+// The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
+Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
+  for (const FinishingStep* step : all_finishing_steps()) {
+    for (const FinishOption& option : step->options) {
+      const bool is_demanded = option.demands_step && !setting_of(settings, option).empty();
+      if (!is_demanded || step == target.finish) continue;
+      return bad_input(fmt::format("{}: it compiles nothing for {}", option.name, target.name));
+    }
+  }
+  if (target.finish == nullptr) return std::optional<Finisher>();
+  return target.finish->prepare(target.name, settings);
 }
 
-// Statistics, and the samples by which their result is judged.
-Expected<void> gather(const JourneyOptions& options, const xnnpack::ThreadPool& threads, Journey& journey) {
-  const Graph& graph = journey.prepared->graph;
-  const std::optional<Sample> example = example_of(journey);
-  const bool has_samples = !options.samples.data.empty() && !options.samples.data.ends_with(".stats");
-  if (has_samples) {
-    Diagnostics said_again;
-    const auto source =
-        TRY(samples_of(options.samples, options.model.file, journey.opened.model, *journey.prepared, said_again));
-    journey.held_out = TRY(
-        within(hold_out(graph, *source, example, max_seen_samples(graph), journey.diagnostics), options.samples.data));
-  }
-  journey.statistics =
-      TRY(gather_statistics(options.samples, options.model.file, journey.opened.model, *journey.prepared, threads,
-                            journey.diagnostics, journey.held_out.left_out));
-  if (has_samples) return {};
-  if (options.samples.data.empty()) {
-    journey.held_out.why_none = "ranges come from the archive's example alone; give samples with --calibrate";
-  } else {
-    journey.held_out = hold_out(graph, *journey.statistics, example, journey.diagnostics);
-  }
-  // Techniques that see samples again have no others.
-  if (!needs_samples(journey.config)) return {};
-  if (!example)
-    return within(example_samples(graph, journey.opened.model.examples), options.model.file).map([](auto&&) {});
-  journey.held_out.samples.clear();
-  journey.held_out.seen = {*example};
-  journey.held_out.what.clear();
-  journey.held_out.why_none = "the archive's example, the only sample at hand, served to quantize";
-  return {};
-}
-
-// Ranges of values behind the inputs that 8 bits cannot hold.
-void warn_of_ranges(Journey& journey) {
-  const QuantPlan& plan = journey.quantized->plan;
-  const auto matters = [&](ValueId id) { return plan.group(id) != nullptr && plan.group(id)->storage == DType::kI8; };
-  warn_of_values(journey.quantized->model, *journey.statistics, matters, journey.diagnostics);
+// Samples cannot pass an op that is unknown.
+Expected<void> demand_known(const Graph& graph, const TargetDesc& target) {
+  const bool has_unknown = std::ranges::any_of(
+      graph.nodes(), [](const Node& node) { return std::holds_alternative<ForeignAttrs>(node.attrs); });
+  if (!has_unknown) return {};
+  return demand_known_ops(graph, partition(graph, target), target);
 }
 
 }  // namespace
 
-void add_journey_options(CLI::App& command, JourneyOptions& options) {
-  add_model_options(command, options.model);
-  add_quant_options(command, options.quant);
-  command.add_flag("--float", options.is_float, "keep all numbers in float");
-}
-
-void add_data_options(CLI::App& command, JourneyOptions& options, const std::string& without) {
-  command.add_option("--calibrate", options.samples.data,
-                     "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
-                     "files, or a .stats file of `isthmus calibrate`; without it, " +
-                         without);
-  command.add_option("--samples", options.samples.most, "at most so many samples")->check(CLI::PositiveNumber);
-  add_sequence(command, options.samples);
-  add_reproducible(command, options.samples);
-  command
-      .add_option("--threads", options.threads,
-                  "samples at the same time; as many as there are CPUs for this process by default")
-      ->check(CLI::Range(1, 1024));
-}
-
-Expected<Journey> start(const JourneyOptions& options) {
-  Diagnostics diagnostics;
-  OpenModel opened = TRY(open_model(options.model.file, diagnostics));
-  PrepareOptions wanted = TRY(prepare_options(options.model));
-  QuantConfig config = TRY(config_of(options.quant));
-  return Journey{std::move(opened), std::move(wanted), std::move(config), std::move(diagnostics), {}, {}, {}, {}, {}};
-}
-
-Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey) {
-  const Graph& loaded = journey.opened.model.graph;
-  journey.prepared = TRY(within(prepare(loaded, journey.wanted, journey.diagnostics), options.model.file));
-  journey.opened.model.examples = fitting_examples(journey.prepared->graph, std::move(journey.opened.model.examples));
-  if (with_data) {  // samples cannot pass an op that is unknown
-    TRY(within(demand_known_ops(journey.prepared->graph, journey.prepared->partitioning, journey.target()),
-               options.model.file));
+Expected<void> Session::State::prepare_model() {
+  if (prepared) return {};
+  TRY(announce(Stage::kLegalize));
+  prepared = TRY(within(isthmus::prepare(model->model.graph, options.prepare, diagnostics), model->path));
+  append_times(times, prepared->times);
+  examples = fitting_examples(prepared->graph, std::move(examples));
+  float_model.emplace(*prepared, examples);
+  input_orders.clear();
+  if (!options.input_layouts.empty()) {
+    input_orders = TRY(isthmus::input_orders(prepared->graph, options.input_layouts));
   }
-  if (options.is_float) return keep_in_float(*journey.prepared, journey.target());
-  // An archive that PyTorch has quantized may know all that data would tell.
-  if (with_data && options.samples.data.empty() && !needs_samples(journey.config) &&
-      is_quantized_by_archive(journey.prepared->graph)) {
-    const Diagnostics before = journey.diagnostics;
-    TRY(quantize_with_gate(options, journey));
-    if (journey.quantized->plan.has_ranges) {
-      if (auto example = example_of(journey)) {
-        journey.held_out.samples = {*std::move(example)};
-        journey.held_out.what = "the archive's example";
-      }
-      return {};
-    }
-    // What it says otherwise will be said again.
-    const Diagnostics tried = std::exchange(journey.diagnostics, before);
-    for (const Diagnostic& said : tried.entries()) {
-      if (said.code == kNotPinned) journey.diagnostics.warn(said.code, said.node, said.text);
-    }
-  }
-  if (!with_data) return quantize_with_gate(options, journey);
-  const xnnpack::ThreadPool threads(options.threads);
-  const auto begin = std::chrono::steady_clock::now();
-  TRY(gather(options, threads, journey));
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  journey.prepared->times.push_back({std::string(name_of(Stage::kCalibrate)), elapsed.count()});
-  TRY(quantize_with_gate(options, journey));
-  if (!journey.held_out.has_bad_inputs) warn_of_ranges(journey);
   return {};
 }
 
-Expected<void> demand_runnable(const JourneyOptions& options, const Journey& journey) {
-  return within(demand_host_kernels(journey.graph(), journey.places(), journey.target()), options.model.file);
+std::optional<Sample> Session::State::example() const {
+  auto source = example_samples(prepared->graph, examples);
+  if (!source) return std::nullopt;
+  auto sample = (*source)->next();
+  if (!sample || !*sample || !check_finite(prepared->graph, **sample, 0)) return std::nullopt;
+  return **std::move(sample);
 }
 
-CompileSummary summary_of(const JourneyOptions& options, const Journey& journey) {
-  return summarize(options.model.file, journey.target(), *journey.prepared, journey.codes(), journey.diagnostics);
+Expected<Statistics> Session::State::measured(const std::vector<std::size_t>& left_out) {
+  if (options.data.is_statistics()) return known_statistics(options.data, *prepared);
+  const std::unique_ptr<Samples> samples =
+      without(TRY(samples_of(options.data, model->path, examples, *prepared, diagnostics)), left_out);
+  TRY(announce(Stage::kCalibrate));
+  const auto report = [&](std::size_t done) {
+    const double count = static_cast<double>(samples->count().value_or(0));
+    return !progress || progress(Stage::kCalibrate, count > 0 ? static_cast<double>(done) / count : 0);
+  };
+  const xnnpack::ThreadPool threads(options.threads);
+  return within(isthmus::calibrate(*prepared, *float_model, *samples, threads, report, diagnostics,
+                                   float_kernels_of(options.data)),
+                options.data.is_empty() ? model->path : options.data.name());
 }
 
-Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& options, const Journey& journey,
-                                                       std::size_t most) {
+Expected<void> Session::State::gather() {
+  const Graph& graph = prepared->graph;
+  const std::optional<Sample> own = example();
+  if (options.data.has_samples()) {
+    Diagnostics said_again;
+    const auto source = TRY(samples_of(options.data, model->path, examples, *prepared, said_again));
+    held_out = TRY(within(hold_out(graph, *source, own, max_seen_samples(graph), diagnostics), options.data.name()));
+  }
+  statistics = TRY(measured(held_out.left_out));
+  if (options.data.has_samples()) return {};
+  if (options.data.is_empty()) {
+    held_out.why_none = "ranges come from the archive's example alone; give samples with --calibrate";
+  } else {
+    held_out = hold_out(graph, *statistics, own, diagnostics);
+  }
+  // Techniques that see samples again have no others.
+  if (!needs_samples(options.config)) return {};
+  if (!own) return within(example_samples(graph, examples), model->path).map([](auto&&) {});
+  held_out.samples.clear();
+  held_out.seen = {*own};
+  held_out.what.clear();
+  held_out.why_none = "the archive's example, the only sample at hand, served to quantize";
+  return {};
+}
+
+Expected<void> Session::State::quantize_model() {
+  GateInputs inputs{.attempt = {.prepared = *prepared,
+                                .target = target(),
+                                .examples = examples,
+                                .statistics = statistics ? &*statistics : nullptr,
+                                .refining = {},
+                                .input_orders = input_orders,
+                                .is_reproducible = options.data.is_reproducible},
+                    .float_model = *float_model,
+                    .held_out = held_out,
+                    .config = options.config,
+                    .kernels = float_kernels_of(options.data),
+                    .threads = options.threads};
+  if (needs_samples(options.config)) inputs.attempt.refining = refining_samples(held_out);
+  Chosen chosen = TRY(within(quantize_with_gate(inputs, [&] { return announce(Stage::kQuantize); }), model->path));
+  options.config = std::move(chosen.config);
+  quantized = std::move(chosen.model);
+  compiled = std::move(chosen.compiled);
+  append_times(times, chosen.times);
+  for (const Diagnostic& entry : chosen.said.entries()) diagnostics.add(entry);
+  return {};
+}
+
+// Ranges of values behind the inputs that 8 bits cannot hold.
+void Session::State::warn_of_ranges() {
+  const QuantPlan& plan = quantized->plan;
+  const auto matters = [&](ValueId id) { return plan.group(id) != nullptr && plan.group(id)->storage == DType::kI8; };
+  warn_of_values(quantized->model, *statistics, matters, diagnostics);
+}
+
+Expected<bool> Session::State::take_archive_parameters() {
+  const Diagnostics before = diagnostics;
+  TRY(quantize_model());
+  if (quantized->plan.has_ranges) {
+    if (auto own = example()) {
+      held_out.samples = {*std::move(own)};
+      held_out.what = "the archive's example";
+    }
+    return true;
+  }
+  // What it says otherwise will be said again.
+  const Diagnostics tried = std::exchange(diagnostics, before);
+  for (const Diagnostic& said : tried.entries()) {
+    if (said.code == kNotPinned) diagnostics.warn(said.code, said.node, said.text);
+  }
+  for (StageTime& time : times) {
+    if (time.stage >= Stage::kEqualize) time.of = "the archive's own parameters";
+  }
+  quantized.reset();
+  compiled.reset();
+  return false;
+}
+
+Expected<void> Session::State::compare() {
+  if (!quantized || held_out.samples.empty()) return {};
+  TRY(announce(Stage::kCompare));
+  StageClock clock(times);
+  const auto samples = given_samples(held_out.samples);
+  const RunnerMaker reference = TRY(float_model->runners());
+  const RunnerMaker program =
+      program_runners(Blob(compiled->runnable(), nullptr), &quantized->quantized.graph, compiled->method);
+  const bool has_states = !prepared->graph.states().empty();
+  evaluation = TRY(clock.stage(
+      Stage::kCompare, evaluate_side_by_side(reference, program, *samples, {}, has_states ? 1 : options.threads)));
+  return {};
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Expected<Session> Session::create(std::shared_ptr<const OpenModel> model, SessionOptions options,
+                                  SessionProgress progress) {
+  auto state = std::make_unique<State>(std::move(model), std::move(options), std::move(progress));
+  append_times(state->times, state->model->times);
+  state->finisher = TRY(finisher_for(state->target(), state->options.finish));
+  return Session(std::move(state));
+}
+
+Expected<void> Session::place(WithData with_data) {
+  State& state = *state_;
+  TRY(state.prepare_model());
+  const bool has_data = with_data == WithData::kYes;
+  if (has_data) TRY(within(demand_known(state.prepared->graph, state.target()), state.model->path));
+  if (state.options.is_float) {
+    const std::size_t before = state.prepared->times.size();
+    TRY(keep_in_float(*state.prepared, state.target()));
+    append_times(state.times, std::span(state.prepared->times).subspan(before));
+    return {};
+  }
+  // An archive that PyTorch has quantized may hold every parameter that data would give.
+  if (has_data && state.options.data.is_empty() && !needs_samples(state.options.config) &&
+      is_quantized_by_archive(state.prepared->graph)) {
+    if (TRY(state.take_archive_parameters())) return {};
+  }
+  if (!has_data) return state.quantize_model();
+  {
+    StageClock clock(state.times);
+    TRY(clock.stage(Stage::kCalibrate, state.gather()));
+  }
+  TRY(state.quantize_model());
+  if (!state.held_out.has_bad_inputs) state.warn_of_ranges();
+  return {};
+}
+
+Expected<void> Session::demand_runnable() const {
+  return within(demand_host_kernels(graph(), places(), target()), file());
+}
+
+Expected<Statistics> Session::calibrate() {
+  TRY(state_->prepare_model());
+  StageClock clock(state_->times);
+  return clock.stage(Stage::kCalibrate, state_->measured({}));
+}
+
+Expected<void> Session::compile() {
+  State& state = *state_;
+  TRY(demand_runnable());
+  if (!state.compiled) {
+    TRY(state.announce(Stage::kLower));
+    state.compiled =
+        TRY(within(isthmus::compile(graph(), places(), target(), state.examples, nullptr, state.input_orders), file()));
+    append_times(state.times, state.compiled->times);
+  }
+  if (state.finisher) {
+    TRY(state.announce(Stage::kFinish));
+    const std::size_t before = state.compiled->times.size();
+    TRY(within(finish(*state.compiled, *state.finisher), file()));
+    append_times(state.times, std::span(state.compiled->times).subspan(before));
+  }
+  TRY(state.compare());
+  append_times(state.times, state.float_model->times(), "float reference");
+  return {};
+}
+
+Expected<std::vector<ValueError>> Session::layer_errors() const {
+  constexpr std::size_t kMaxSamples = 4;
+  const State& state = *state_;
   Diagnostics ignored;
-  DataOptions few = options.samples;
-  if (few.data.ends_with(".stats")) few.data.clear();
-  few.most = std::min({few.most.value_or(most), few.sequence.value_or(most), most});
-  const auto source = TRY(samples_of(few, options.model.file, journey.opened.model, *journey.prepared, ignored));
-  std::vector<std::vector<Tensor>> samples;
-  while (auto sample = TRY(source->next())) samples.push_back(std::move(*sample));
-  return samples;
+  DataOptions few = state.options.data;
+  if (few.is_statistics()) few = {};  // nothing is left of the samples: the model's examples serve
+  few.max_samples = std::min({few.max_samples.value_or(kMaxSamples), few.sequence.value_or(kMaxSamples), kMaxSamples});
+  const auto samples = TRY(samples_of(few, file(), state.examples, *state.prepared, ignored));
+  return isthmus::layer_errors(state.quantized->model, state.quantized->quantized, state.quantized->plan, target(),
+                               *samples, kMaxSamples);
 }
 
-Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey) {
-  constexpr std::size_t kMostSamples = 4;
-  const auto samples = given_samples(TRY(few_samples(options, journey, kMostSamples)));
-  return layer_errors(journey.quantized->model, journey.quantized->quantized, journey.quantized->plan, journey.target(),
-                      *samples, kMostSamples);
+Expected<std::string> Session::text_after(Stage stage, WithData with_data) {
+  State& state = *state_;
+  const Graph& loaded = state.model->model.graph;
+  if (stage == Stage::kLoad) return print(loaded);
+  if (stage == Stage::kCanonicalize) {
+    std::vector<RewriteTime> rewrites;
+    const auto canonical = canonical_graph(loaded, state.options.prepare, state.diagnostics, state.times, rewrites);
+    return print(TRY(within(canonical, file())));
+  }
+  if (stage == Stage::kLegalize) {
+    TRY(state.prepare_model());
+    return print(state.prepared->graph);
+  }
+  TRY(place(with_data));
+  TextOptions text;
+  if (stage == Stage::kPartition) text.notes = notes_of(places(), target().name);
+  return print(graph(), text);
 }
+
+const std::string& Session::file() const { return state_->model->path; }
+const TargetDesc& Session::target() const { return state_->target(); }
+const OpenModel& Session::opened() const { return *state_->model; }
+const Diagnostics& Session::diagnostics() const { return state_->diagnostics; }
+const std::vector<StageTime>& Session::times() const { return state_->times; }
+const Prepared& Session::prepared() const { return *state_->prepared; }
+const QuantizedModel* Session::quantized() const { return state_->quantized ? &*state_->quantized : nullptr; }
+const Graph& Session::graph() const {
+  return state_->quantized ? state_->quantized->quantized.graph : state_->prepared->graph;
+}
+const Partitioning& Session::places() const {
+  return state_->quantized ? state_->quantized->partitioning : state_->prepared->partitioning;
+}
+bool Session::has_statistics() const { return state_->statistics.has_value(); }
+const Statistics& Session::statistics() const { return *state_->statistics; }
+const Compiled& Session::compiled() const { return *state_->compiled; }
+const HeldOut& Session::held_out() const { return state_->held_out; }
+const std::optional<Evaluation>& Session::evaluation() const { return state_->evaluation; }
 
 }  // namespace isthmus

@@ -1,66 +1,89 @@
-// A model on its way through the stages: what `check`, `compile` and `explain` have in common.
+// The driver: a model and its options go in, and each stage runs when it is first needed, once.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/diag.h"
 #include "base/expected.h"
 #include "calibrate/held_out.h"
-#include "session/data.h"
-#include "cli/model_options.h"
-#include "session/open_model.h"
-#include "cli/quant_options.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/layer_errors.h"
+#include "quantize/config/config.h"
+#include "session/data.h"
+#include "session/open_model.h"
 #include "session/stages.h"
-#include "report/compile.h"
+#include "targets/finish.h"
 
 namespace isthmus {
 
-struct JourneyOptions {
-  ModelOptions model;
-  DataOptions samples;
-  QuantOptions quant;
-  std::size_t threads = default_threads();
-  bool is_float = false;
-};
-
-// The model, how to quantize it, --float.
-void add_journey_options(CLI::App& command, JourneyOptions& options);
-// --calibrate, --samples, --threads.
-void add_data_options(CLI::App& command, JourneyOptions& options, const std::string& without);
-
-struct Journey {
-  OpenModel opened;
-  PrepareOptions wanted;
+struct SessionOptions {
+  PrepareOptions prepare;
   QuantConfig config;
-  Diagnostics diagnostics;
-  std::optional<Prepared> prepared;
-  std::optional<Statistics> statistics;
-  HeldOut held_out;  // of the samples; nothing where there are none
-  std::optional<QuantizedModel> quantized;
-  std::optional<Compiled> compiled;  // of `quantized`, where it was tried already; never for a device's own compiler
-
-  const TargetDesc& target() const { return *wanted.target; }
-  const QuantizedModel* codes() const { return quantized ? &*quantized : nullptr; }
-  // What runs, and where.
-  const Graph& graph() const { return quantized ? quantized->quantized.graph : prepared->graph; }
-  const Partitioning& places() const { return quantized ? quantized->partitioning : prepared->partitioning; }
+  bool is_float = false;
+  DataOptions data;
+  std::size_t threads = available_cpus();
+  std::vector<std::string> input_layouts;  // see input_layout.h
+  FinishSettings finish;
 };
 
-Expected<Journey> start(const JourneyOptions& options);
-// Up to where each node runs; with data as good as they will be in the program, without them only their types count.
-Expected<void> travel(const JourneyOptions& options, bool with_data, Journey& journey);
-// Every command ends with the same error where a node can run nowhere, whatever it found out before.
-Expected<void> demand_runnable(const JourneyOptions& options, const Journey& journey);
+// How far a stage is, from 0 to 1; false cancels the session.
+using SessionProgress = std::function<bool(Stage stage, double fraction)>;
 
-CompileSummary summary_of(const JourneyOptions& options, const Journey& journey);
+// Whether ranges are needed.
+enum class WithData : bool { kNo, kYes };
 
-// At most so many samples, in memory. Of a .stats file nothing is left of them: there the model's examples serve.
-Expected<std::vector<std::vector<Tensor>>> few_samples(const JourneyOptions& options, const Journey& journey,
-                                                       std::size_t most);
-// What each value lost, on the reference kernels.
-Expected<std::vector<ValueError>> errors_of(const JourneyOptions& options, const Journey& journey);
+// For one thread at a time. Nothing is printed, and nothing is shared between sessions.
+class Session {
+ public:
+  // Fails where options contradict each other or the target.
+  static Expected<Session> create(std::shared_ptr<const OpenModel> model, SessionOptions options,
+                                  SessionProgress progress = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // The graph as text after this stage, which must have one.
+  Expected<std::string> text_after(Stage stage, WithData with_data);
+  // Up to where each node runs; with data as it will be in the program, without them only types count.
+  Expected<void> place(WithData with_data);
+  // The same error for every command where a node can run nowhere.
+  Expected<void> demand_runnable() const;
+  // The statistics of every value.
+  Expected<Statistics> calibrate();
+  // The program, after `place` with data.
+  Expected<void> compile();
+  // What each value lost, on the reference kernels.
+  Expected<std::vector<ValueError>> layer_errors() const;
+
+  const std::string& file() const;
+  const TargetDesc& target() const;
+  const OpenModel& opened() const;
+  const Diagnostics& diagnostics() const;
+  const std::vector<StageTime>& times() const;
+  const Prepared& prepared() const;
+  // Null for a model that stays in float.
+  const QuantizedModel* quantized() const;
+  // What runs, and where.
+  const Graph& graph() const;
+  const Partitioning& places() const;
+  bool has_statistics() const;
+  const Statistics& statistics() const;
+  // Of the program: its bytes, and how far it is from float on samples that calibration did not see.
+  const Compiled& compiled() const;
+  const HeldOut& held_out() const;
+  const std::optional<Evaluation>& evaluation() const;
+
+ private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace isthmus

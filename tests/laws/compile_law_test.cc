@@ -30,13 +30,13 @@ TEST(CompileLaws, ProgramsComputeWhatTheirGraphsCompute) {
     const auto expected = interpret(graph, inputs);
     ASSERT_TRUE(expected) << expected.error().text();
     Diagnostics diagnostics;
-    const auto prepared = prepare(graph, {&target, {}}, diagnostics);
+    const auto prepared = prepare_float(graph, {&target, {}}, diagnostics);
     ASSERT_TRUE(prepared) << "seed " << seed << ": " << prepared.error().text();
     const auto where = [&] {
       return "seed " + std::to_string(seed) + "\n" +
              print(prepared->graph, {.notes = notes_of(prepared->partitioning, "xnnpack")});
     };
-    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr, nullptr,
+    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr,
                                   orders_of(prepared->graph, seed % 2 == 1));
     ASSERT_TRUE(compiled) << compiled.error().text() << "\n" << where();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr));

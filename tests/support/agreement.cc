@@ -6,8 +6,9 @@
 
 #include <set>
 
-#include "session/stages.h"
 #include "program/lower/lower.h"
+#include "session/stages.h"
+#include "targets/partition.h"
 #include "targets/registry.h"
 
 namespace isthmus::test {
@@ -34,7 +35,7 @@ std::string broken_agreement(const Graph& model, const std::vector<Tensor>& samp
   Diagnostics diagnostics;
   auto prepared = prepare(model, {&target, {}}, diagnostics);
   if (!prepared) return {};  // refused before there is anything to quantize, in every command
-  if (!demand_known_ops(prepared->graph, prepared->partitioning, target)) return {};
+  if (!demand_known_ops(prepared->graph, partition(prepared->graph, target), target)) return {};
   std::vector<std::optional<TensorView>> examples;
   for (const Tensor& input : sample) examples.emplace_back(input.view());
   if (in_float) {

@@ -29,8 +29,16 @@ void CommandLine::SetUp() {
 void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
 
 Finished CommandLine::isthmus(const std::string& arguments) const {
+  return run(fmt::format("{} {}", ISTHMUS_BINARY, arguments));
+}
+
+Finished CommandLine::example(const std::string& name, const std::string& arguments) const {
+  return run(fmt::format("{}/{} {}", ISTHMUS_EXAMPLES, name, arguments));
+}
+
+Finished CommandLine::run(const std::string& program) const {
   const std::string command =
-      fmt::format("{} {} >{} 2>{}", ISTHMUS_BINARY, arguments, (folder_ / "out").string(), (folder_ / "err").string());
+      fmt::format("{} >{} 2>{}", program, (folder_ / "out").string(), (folder_ / "err").string());
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
 }

@@ -22,6 +22,9 @@ class CommandLine : public ::testing::Test {
 
   // Runs in the current folder, which is the project's.
   Finished isthmus(const std::string& arguments) const;
+  // A program of examples/.
+  Finished example(const std::string& name, const std::string& arguments) const;
+  Finished run(const std::string& program) const;
 
   std::filesystem::path folder_;
 };

@@ -15,7 +15,7 @@ Expected<Program> compile_model(const std::filesystem::path& path, const ShapeRe
   Diagnostics diagnostics;
   const Model model = TRY(open(path, diagnostics));
   const PrepareOptions options{find_target("xnnpack"), shapes};
-  Program program{TRY(prepare(model.graph, options, diagnostics)), {}};
+  Program program{TRY(prepare_float(model.graph, options, diagnostics)), {}};
   program.compiled = TRY(compile(program.prepared, *options.target, model.examples, nullptr));
   return program;
 }

@@ -41,7 +41,7 @@ testing::AssertionResult agree(const std::vector<std::optional<Tensor>>& found, 
 void expect_delegated(const Graph& graph, const Case& row, const std::vector<std::int64_t>& batches) {
   Diagnostics diagnostics;
   const TargetDesc& target = *find_target("xnnpack");
-  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   const std::string text = print(prepared->graph);
   for (const Node& node : prepared->graph.nodes()) {

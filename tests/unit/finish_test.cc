@@ -36,14 +36,16 @@ TEST_F(Finishing, TakesThePlaceOfEachDelegateAndIsReported) {
         ++calls;
         return FinishedDelegate{{"PolishedBackend", delegate.blob, {}}, {{"gates", 7}}, "needs 7 gates"};
       }};
-  const auto compiled = compile(prepared_.graph, prepared_.partitioning, target_, {}, nullptr, &finisher);
+  auto compiled = compile(prepared_, target_, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text();
+  const auto is_finished = finish(*compiled, finisher);
+  ASSERT_TRUE(is_finished) << is_finished.error().text();
   EXPECT_EQ(calls, prepared_.partitioning.segments.size());
   const auto file = pte::read_program(Blob(compiled->bytes, nullptr));
   ASSERT_TRUE(file) << file.error().text();
   for (const pte::Delegate& delegate : file->plans[0].delegates) EXPECT_EQ(delegate.id, "PolishedBackend");
   EXPECT_TRUE(run::Method::load(Blob(compiled->runnable(), nullptr))) << "this machine runs what it was before";
-  const auto is_polish = [](const StageTime& time) { return time.stage == "polish"; };
+  const auto is_polish = [](const StageTime& time) { return time.name == "polish"; };
   EXPECT_EQ(std::ranges::count_if(compiled->times, is_polish), 1);
 
   CompileSummary summary = summarize("model", target_, prepared_, nullptr, {});
@@ -57,9 +59,11 @@ TEST_F(Finishing, TakesThePlaceOfEachDelegateAndIsReported) {
 TEST_F(Finishing, ErrorsNameTheDelegate) {
   const Finisher finisher{
       "polish", [](const pte::Delegate&) -> Expected<FinishedDelegate> { return bad_input("out of polish"); }};
-  const auto compiled = compile(prepared_.graph, prepared_.partitioning, target_, {}, nullptr, &finisher);
-  ASSERT_FALSE(compiled);
-  EXPECT_THAT(compiled.error().text(), testing::AllOf(HasSubstr("out of polish"), HasSubstr("delegate 0")));
+  auto compiled = compile(prepared_, target_, {}, nullptr);
+  ASSERT_TRUE(compiled) << compiled.error().text();
+  const auto is_finished = finish(*compiled, finisher);
+  ASSERT_FALSE(is_finished);
+  EXPECT_THAT(is_finished.error().text(), testing::AllOf(HasSubstr("out of polish"), HasSubstr("delegate 0")));
 }
 
 // They share one command line.

@@ -545,7 +545,7 @@ TEST_P(HostOps, CallsComputeWhatTheOpComputes) {
   build.output(GetParam().make(build));
   const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   EXPECT_TRUE(prepared->partitioning.segments.empty()) << print(prepared->graph);
   std::vector<std::optional<TensorView>> examples;
@@ -637,7 +637,7 @@ std::string refusal(const std::function<ValueId(Build&)>& make) {
   build.output(make(build));
   const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(build.graph(), {&target, {}}, diagnostics);
   if (!prepared) return prepared.error().text();
   const auto compiled = compile(*prepared, target, {}, nullptr);
   return compiled ? "nothing" : compiled.error().text();
@@ -711,7 +711,7 @@ TEST(HostSizes, AreResultsToo) {
   build.graph().add_output({ArgValue{build.exprs().multiply(build.n, build.m)}, OutputKind::kResult, {}});
   const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   const auto compiled = compile(*prepared, target, {}, nullptr);
   ASSERT_TRUE(compiled) << compiled.error().text();
@@ -733,7 +733,7 @@ TEST(HostCalls, StandBetweenDelegates) {
   build.output(build.emit(Op::kSigmoid, NoAttrs{}, {picked}));
   const TargetDesc& target = *find_target("xnnpack");
   Diagnostics diagnostics;
-  const auto prepared = prepare(build.graph(), {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(build.graph(), {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   EXPECT_EQ(prepared->partitioning.segments.size(), 2u);
   const auto compiled = compile(*prepared, target, {}, nullptr);

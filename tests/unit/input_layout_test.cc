@@ -52,13 +52,13 @@ TEST(InputLayout, HostKernelsComputeTheSame) {
   return %s, %t
 )");
   Diagnostics diagnostics;
-  const auto prepared = prepare(graph, {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   Tensor input(DType::kF64, {2, 3, 4, 5});
   for (std::size_t i = 0; i < 120; ++i) input.mutable_data<double>()[i] = static_cast<double>(i * i % 37);
   std::vector<std::vector<std::optional<Tensor>>> results;
   for (const std::vector<Order>& orders : {std::vector<Order>{}, std::vector<Order>{kChannelsLast}}) {
-    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr, nullptr, orders);
+    const auto compiled = compile(prepared->graph, prepared->partitioning, target, {}, nullptr, orders);
     ASSERT_TRUE(compiled) << compiled.error().text();
     auto method = run::Method::load(Blob(compiled->bytes, nullptr));
     ASSERT_TRUE(method) << method.error().text();

@@ -189,7 +189,7 @@ TEST(XnnpackSymbolicAxis, IsRepeatedAndAveraged) {
   const Case row{"image", {}, Numbers::kPositive, nullptr};
   Diagnostics diagnostics;
   const TargetDesc& target = *find_target("xnnpack");
-  const auto prepared = prepare(*graph, {&target, {}}, diagnostics);
+  const auto prepared = prepare_float(*graph, {&target, {}}, diagnostics);
   ASSERT_TRUE(prepared) << prepared.error().text();
   for (const Node& node : prepared->graph.nodes()) EXPECT_FALSE(target.refusal(prepared->graph, node));
   const auto compiled = compile(*prepared, target, {}, nullptr);
@@ -248,7 +248,7 @@ TEST(XnnpackWithoutForm, NodesStayAsTheyAre) {
     Build build({2, 3, 4, 5}, true);
     const ValueId result = make(build);
     Diagnostics diagnostics;
-    const auto prepared = prepare(std::move(build).finish(result), {find_target("xnnpack"), {}}, diagnostics);
+    const auto prepared = prepare_float(std::move(build).finish(result), {find_target("xnnpack"), {}}, diagnostics);
     ASSERT_TRUE(prepared) << prepared.error().text();
     EXPECT_EQ(prepared->graph.nodes().back().op, op) << print(prepared->graph);
   }

@@ -1,5 +1,5 @@
 // File -> method or graph, with threads and limits that suit the machine.
-#include "cli/program.h"
+#include "session/program.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,16 +15,6 @@ std::uint64_t bytes_of_memory() {
 }
 
 }  // namespace
-
-void add_program_options(CLI::App& command, ProgramOptions& options) {
-  command.add_option("--method", options.method, "the method of a .pte file")->capture_default_str();
-  command
-      .add_option(
-          "--threads", options.threads,
-          "inside operators; by default one, since threads wait for each other where other programs use the CPUs")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-}
 
 Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options) {
   if (file.kind != FileKind::kProgram) {

@@ -1,25 +1,23 @@
-// Loading a program file or a TOSA graph to run it, for the commands that do.
+// Loads a program file or a TOSA graph to run it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "base/expected.h"
-#include "session/open_model.h"
 #include "engines/xnnpack/thread_pool.h"
 #include "program/run/method.h"
 #include "program/run/tosa_graph.h"
+#include "session/open_model.h"
 
 namespace isthmus {
 
 struct ProgramOptions {
   std::string method = "forward";
   std::size_t threads = 1;
-  bool with_profile = false;  // no option of all commands
+  bool with_profile = false;
 };
-void add_program_options(CLI::App& command, ProgramOptions& options);
 
 struct LoadedProgram {
   xnnpack::ThreadPool pool;

@@ -1,0 +1,171 @@
+// Isthmus as a library: compiles and quantizes models for edge devices.
+//
+//   auto model = isthmus::v1::Model::open("model.pt2");
+//   if (!model) return complain(model.error().message);
+//   isthmus::v1::Options options;
+//   options.target = "xnnpack";
+//   auto program = isthmus::v1::compile(*model, options, isthmus::v1::Data::file("calib.npz"));
+//   if (!program) return complain(program.error().message);
+//   program->save("model.pte");
+//
+// No function prints, throws or ends the process, and there is no global state. Objects are cheap to copy: copies share
+// what they hold, which never changes. Functions on different objects, and const functions on the same object, may run
+// on several threads at once. Reports are the JSON objects that the command line prints with --json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace isthmus::v1 {
+
+enum class ErrorCode : std::uint8_t {
+  kBadInput,     // a file or an argument that is not what it should be
+  kEnvironment,  // a file that cannot be opened, a full disk
+  kUnsupported,  // well-formed input that cannot be compiled
+  kCancelled,    // a progress callback returned false
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kBadInput;
+  std::string message;  // what went wrong and where, for people
+};
+
+// A value or an error. The value is there only where there is no error.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : content_(std::move(value)) {}      // NOLINT: made of what a function returns
+  Result(Error error) : content_(std::move(error)) {}  // NOLINT
+
+  explicit operator bool() const { return content_.index() == 0; }
+  T& operator*() { return std::get<0>(content_); }
+  const T& operator*() const { return std::get<0>(content_); }
+  T* operator->() { return &std::get<0>(content_); }
+  const T* operator->() const { return &std::get<0>(content_); }
+  const Error& error() const { return std::get<1>(content_); }
+
+ private:
+  std::variant<T, Error> content_;
+};
+struct Done {};  // the value of a function that has no other
+
+// Elements in row-major order without gaps.
+struct Tensor {
+  std::string dtype = "f32";  // f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool
+  std::vector<std::int64_t> sizes;
+  std::vector<std::byte> data;
+
+  static Tensor of(std::span<const float> numbers, std::vector<std::int64_t> sizes);
+  std::vector<float> floats() const;  // empty where the elements are not f32
+};
+using Sample = std::vector<Tensor>;  // one tensor for each input of the model
+
+// What calibration or an evaluation runs on.
+class Data {
+ public:
+  Data() = default;  // the example inputs in the model's file: one sample, not fit for use
+  // An .npz, a folder of .npy and .npz files, or a .stats file.
+  static Data file(std::string path);
+  static Data samples(std::vector<Sample> samples);
+
+  std::string path;
+  std::optional<std::vector<Sample>> given;
+  std::optional<std::size_t> max_samples;
+  std::optional<std::size_t> sequence;  // of a model with state: its state is reset after this many samples
+  bool is_reproducible = false;         // the same bits on every CPU
+};
+
+struct Options {
+  std::string target;                                       // see `targets`
+  std::map<std::string, std::vector<std::int64_t>> shapes;  // of inputs by name
+  std::optional<std::int64_t> batch;                        // the first size of every input
+  std::optional<std::int64_t> max_batch;
+  std::string config;                         // the text of a quant.toml
+  bool keep_float = false;                    // do not quantize
+  std::vector<std::string> input_layouts;     // "nhwc", "NAME=nhwc"
+  std::map<std::string, std::string> finish;  // options of the device's own compiler: {"--vela", "/opt/vela"}
+  std::optional<std::size_t> threads;         // that run samples; all CPUs by default
+};
+
+// Called with the name of a stage and how far it is, from 0 to 1. False cancels. Never called by two threads at once.
+using Progress = std::function<bool(std::string_view stage, double fraction)>;
+
+// A model file that is open: a torch.export archive.
+class Model {
+ public:
+  static Result<Model> open(const std::string& path);
+  const std::string& path() const;
+  std::string inspect() const;  // JSON: inputs, outputs, operators
+
+  struct State;  // of the library
+  explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// What calibration measured. Belongs to one model and target.
+class Statistics {
+ public:
+  std::uint64_t samples() const;
+  std::vector<std::byte> bytes() const;  // of a .stats file
+  Result<Done> save(const std::string& path) const;
+
+  struct State;
+  explicit Statistics(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// A program file that ExecuTorch loads, and how it came about.
+class Program {
+ public:
+  static Result<Program> open(const std::string& path);
+  std::span<const std::byte> bytes() const;
+  // JSON: delegates, fallbacks to the CPU, parameters of inputs and outputs, SQNR. Empty for a program that was opened.
+  const std::string& report() const;
+  Result<Done> save(const std::string& path) const;  // an existing file survives a failure
+  // Each call begins with the initial state of the model.
+  Result<std::vector<Tensor>> run(const Sample& inputs) const;
+  // JSON: accuracy, agreement and SQNR against the model.
+  Result<std::string> evaluate(const Model& reference, const Data& data, const Progress& progress = {}) const;
+
+  struct State;
+  explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+std::string version();
+std::vector<std::string> targets();
+
+// JSON: where each node runs and why; needs no data and takes milliseconds.
+Result<std::string> check(const Model& model, const Options& options, const Progress& progress = {});
+// JSON: where the nodes run that `node` means, in which precision, who shares their scale; an overview where it is
+// empty. Without data there are no numbers.
+Result<std::string> explain(const Model& model, const Options& options, const std::string& node = {},
+                            const std::optional<Data>& data = {}, const Progress& progress = {});
+Result<Statistics> calibrate(const Model& model, const Options& options, const Data& data,
+                             const Progress& progress = {});
+Result<Program> compile(const Model& model, const Options& options, const Data& data, const Progress& progress = {});
+Result<Program> compile(const Model& model, const Options& options, const Statistics& statistics,
+                        const Progress& progress = {});
+// The model itself in float, by the reference kernels.
+Result<std::vector<Tensor>> run(const Model& model, const Sample& inputs);
+
+}  // namespace isthmus::v1

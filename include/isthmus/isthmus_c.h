@@ -1,0 +1,97 @@
+/* Isthmus as a library for C and other languages: the functions of isthmus.h with handles and JSON texts.
+ *
+ * A function that can fail returns NULL or 0 and, where `error` is not NULL, leaves an error there that the caller
+ * frees. Texts that a function returns as char* are the caller's too: isthmus_text_free. const char* belongs to the
+ * handle it came from. Nothing prints, and nothing is shared between handles: different threads may use different
+ * handles, and the same one for functions that take it as const.
+ */
+#ifndef ISTHMUS_C_H
+#define ISTHMUS_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct isthmus_error isthmus_error;
+typedef struct isthmus_model isthmus_model;
+typedef struct isthmus_options isthmus_options;
+typedef struct isthmus_statistics isthmus_statistics;
+typedef struct isthmus_program isthmus_program;
+
+typedef enum {
+  ISTHMUS_BAD_INPUT = 0,
+  ISTHMUS_ENVIRONMENT = 1,
+  ISTHMUS_UNSUPPORTED = 2,
+  ISTHMUS_CANCELLED = 3
+} isthmus_error_code;
+
+/* How far a stage is, from 0 to 1. 0 cancels, anything else goes on. */
+typedef int (*isthmus_progress)(const char* stage, double fraction, void* user);
+
+/* Elements in row-major order without gaps. `dtype` is a name such as "f32", "i8", "i64". */
+typedef struct {
+  const char* dtype;
+  const int64_t* sizes;
+  size_t rank;
+  const void* data;
+  size_t bytes;
+} isthmus_tensor;
+/* Called with each output of a run; the tensor lives as long as the call. */
+typedef void (*isthmus_output)(size_t index, const isthmus_tensor* tensor, void* user);
+
+isthmus_error_code isthmus_error_get_code(const isthmus_error* error);
+const char* isthmus_error_message(const isthmus_error* error);
+void isthmus_error_free(isthmus_error* error);
+void isthmus_text_free(char* text);
+
+const char* isthmus_version(void);
+char* isthmus_targets_json(void);
+
+isthmus_model* isthmus_model_open(const char* path, isthmus_error** error);
+char* isthmus_model_inspect_json(const isthmus_model* model);
+void isthmus_model_free(isthmus_model* model);
+
+/* Options of the model and its target. A value that does not fit is reported by the function that uses the options. */
+isthmus_options* isthmus_options_new(const char* target);
+void isthmus_options_set_config(isthmus_options* options, const char* quant_toml);
+void isthmus_options_set_shape(isthmus_options* options, const char* input, const int64_t* sizes, size_t rank);
+void isthmus_options_set_batch(isthmus_options* options, int64_t batch);
+void isthmus_options_set_max_batch(isthmus_options* options, int64_t max_batch);
+void isthmus_options_set_float(isthmus_options* options, int keep_float);
+void isthmus_options_set_threads(isthmus_options* options, size_t threads);
+void isthmus_options_add_input_layout(isthmus_options* options, const char* layout);
+void isthmus_options_set_finish(isthmus_options* options, const char* name, const char* value);
+void isthmus_options_set_progress(isthmus_options* options, isthmus_progress progress, void* user);
+void isthmus_options_free(isthmus_options* options);
+
+/* `data` is a path as in --calibrate; NULL: the example inputs of the model, or no data where that has a meaning. */
+char* isthmus_check_json(const isthmus_model* model, const isthmus_options* options, isthmus_error** error);
+char* isthmus_explain_json(const isthmus_model* model, const isthmus_options* options, const char* node,
+                           const char* data, isthmus_error** error);
+isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options, const char* data,
+                                      isthmus_error** error);
+int isthmus_statistics_save(const isthmus_statistics* statistics, const char* path, isthmus_error** error);
+void isthmus_statistics_free(isthmus_statistics* statistics);
+
+isthmus_program* isthmus_compile(const isthmus_model* model, const isthmus_options* options, const char* data,
+                                 isthmus_error** error);
+isthmus_program* isthmus_compile_with(const isthmus_model* model, const isthmus_options* options,
+                                      const isthmus_statistics* statistics, isthmus_error** error);
+isthmus_program* isthmus_program_open(const char* path, isthmus_error** error);
+const void* isthmus_program_bytes(const isthmus_program* program, size_t* size);
+const char* isthmus_program_report_json(const isthmus_program* program);
+int isthmus_program_save(const isthmus_program* program, const char* path, isthmus_error** error);
+int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* inputs, size_t count,
+                        isthmus_output output, void* user, isthmus_error** error);
+char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference, const char* data,
+                                    isthmus_error** error);
+void isthmus_program_free(isthmus_program* program);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ISTHMUS_C_H */

@@ -1,0 +1,236 @@
+// The public C++ interface.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "api/convert.h"
+#include "base/bytes.h"
+#include "interpret/interpreter.h"
+#include "isthmus/isthmus.h"
+#include "program/run/method.h"
+#include "report/compile.h"
+#include "report/eval.h"
+#include "report/explain_session.h"
+#include "report/inspect.h"
+#include "session/evaluate_program.h"
+#include "session/open_model.h"
+#include "session/session.h"
+#include "stats/stats_file.h"
+#include "targets/registry.h"
+#include "transforms/canonicalize/canonicalize.h"
+
+namespace isthmus::v1 {
+namespace {
+
+// A callback that remembers whether it said no.
+class Watch {
+ public:
+  explicit Watch(const Progress& progress) : progress_(progress) {}
+
+  bool show(std::string_view stage, double fraction) {
+    if (!progress_ || progress_(stage, fraction)) return true;
+    is_cancelled_ = true;
+    return false;
+  }
+  SessionProgress of_session() {
+    return [this](Stage stage, double fraction) { return show(name_of(stage), fraction); };
+  }
+  template <class T>
+  Result<T> result(Expected<T> found) const {
+    if (!found) return public_error(found.error(), is_cancelled_);
+    return *std::move(found);
+  }
+
+ private:
+  const Progress& progress_;
+  bool is_cancelled_ = false;
+};
+
+template <class T>
+Result<T> result_of(Expected<T> found) {
+  if (!found) return public_error(found.error());
+  return *std::move(found);
+}
+
+Expected<Session> session_of(const Model& model, const Options& options, const Data& data, Watch& watch) {
+  return Session::create(model.state().opened, TRY(session_options(options, data)), watch.of_session());
+}
+
+Expected<Program> program_of(Session& session) {
+  TRY(session.place(WithData::kYes));
+  TRY(session.compile());
+  CompileSummary summary = summarize(session);
+  add_file(summary, "", session);
+  const Compiled& compiled = session.compiled();
+  Blob bytes = Blob::owning(compiled.bytes);
+  Blob runnable = compiled.unfinished_bytes.empty() ? bytes : Blob::owning(compiled.unfinished_bytes);
+  return Program(std::make_shared<const Program::State>(
+      Program::State{{session.file(), std::move(bytes), FileKind::kProgram}, std::move(runnable), to_json(summary)}));
+}
+
+Expected<std::string> explanation(Session& session, const std::string& node, bool has_data) {
+  TRY(session.place(has_data ? WithData::kYes : WithData::kNo));
+  return explain(session, node, {.is_json = true});
+}
+
+Expected<Done> saved(const std::string& path, std::span<const std::byte> bytes) {
+  TRY(write_file(path, bytes));
+  return Done{};
+}
+
+}  // namespace
+
+Tensor Tensor::of(std::span<const float> numbers, std::vector<std::int64_t> sizes) {
+  const auto bytes = std::as_bytes(numbers);
+  return {"f32", std::move(sizes), {bytes.begin(), bytes.end()}};
+}
+
+std::vector<float> Tensor::floats() const {
+  if (dtype != "f32") return {};
+  std::vector<float> numbers(data.size() / sizeof(float));
+  std::memcpy(numbers.data(), data.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+Data Data::file(std::string path) {
+  Data data;
+  data.path = std::move(path);
+  return data;
+}
+
+Data Data::samples(std::vector<Sample> samples) {
+  Data data;
+  data.given = std::move(samples);
+  return data;
+}
+
+Result<Model> Model::open(const std::string& path) {
+  auto opened = open_model(path);
+  if (!opened) return public_error(opened.error());
+  return Model(std::make_shared<const State>(State{std::make_shared<const OpenModel>(*std::move(opened))}));
+}
+
+const std::string& Model::path() const { return state_->opened->path; }
+
+std::string Model::inspect() const {
+  const OpenModel& opened = *state_->opened;
+  return to_json(summarize(opened.path, opened.archive, opened.model, opened.diagnostics));
+}
+
+std::uint64_t Statistics::samples() const { return state_->statistics->samples; }
+std::vector<std::byte> Statistics::bytes() const { return write_stats(*state_->statistics); }
+Result<Done> Statistics::save(const std::string& path) const { return result_of(saved(path, bytes())); }
+
+Result<Program> Program::open(const std::string& path) {
+  auto file = open_file(path);
+  if (!file) return public_error(file.error());
+  if (file->kind != FileKind::kProgram) {
+    return v1::Error{ErrorCode::kBadInput, fmt::format("{} is not a program file (.pte)", path)};
+  }
+  const Blob bytes = file->bytes;
+  return Program(std::make_shared<const State>(State{*std::move(file), bytes, ""}));
+}
+
+std::span<const std::byte> Program::bytes() const { return state_->file.bytes.bytes(); }
+const std::string& Program::report() const { return state_->report; }
+Result<Done> Program::save(const std::string& path) const { return result_of(saved(path, bytes())); }
+
+Result<std::vector<Tensor>> Program::run(const Sample& inputs) const {
+  const auto outputs = [&]() -> Expected<std::vector<Tensor>> {
+    const std::vector<isthmus::Tensor> given = TRY(tensors_of(inputs));
+    isthmus::run::Method method = TRY(isthmus::run::Method::load(state_->runnable));
+    return public_tensors(TRY(method.run(given)));
+  };
+  return result_of(outputs());
+}
+
+Result<std::string> Program::evaluate(const Model& reference, const Data& data, const Progress& progress) const {
+  Watch watch(progress);
+  const auto evaluated = [&]() -> Expected<std::string> {
+    Options options;
+    options.target = local_float_target().name;
+    const OpenModel& opened = *reference.state().opened;
+    Diagnostics diagnostics = opened.diagnostics;
+    const EvaluateOptions wanted{TRY(prepare_options(options)), TRY(data_options(data)), {}};
+    const OpenFile file{state_->file.path, state_->runnable, FileKind::kProgram};
+    const Evaluation evaluation = TRY(evaluate_program(
+        file, opened, wanted, diagnostics, [&](double fraction) { return watch.show("evaluate", fraction); }));
+    return to_json(EvalSummary{file.path, evaluation, diagnostics.entries()});
+  };
+  return watch.result(evaluated());
+}
+
+std::string version() { return ISTHMUS_VERSION; }
+
+std::vector<std::string> targets() {
+  std::vector<std::string> names;
+  for (const TargetDesc* target : all_targets()) names.emplace_back(target->name);
+  return names;
+}
+
+Result<std::string> check(const Model& model, const Options& options, const Progress& progress) {
+  Watch watch(progress);
+  const auto checked = [&]() -> Expected<std::string> {
+    Session session = TRY(session_of(model, options, {}, watch));
+    TRY(session.place(WithData::kNo));
+    TRY(session.demand_runnable());
+    return to_json(summarize(session));
+  };
+  return watch.result(checked());
+}
+
+Result<std::string> explain(const Model& model, const Options& options, const std::string& node,
+                            const std::optional<Data>& data, const Progress& progress) {
+  Watch watch(progress);
+  const auto explained = [&]() -> Expected<std::string> {
+    Session session = TRY(session_of(model, options, data.value_or(Data()), watch));
+    return explanation(session, node, data.has_value());
+  };
+  return watch.result(explained());
+}
+
+Result<Statistics> calibrate(const Model& model, const Options& options, const Data& data, const Progress& progress) {
+  Watch watch(progress);
+  const auto calibrated = [&]() -> Expected<Statistics> {
+    Session session = TRY(session_of(model, options, data, watch));
+    auto found = std::make_shared<const isthmus::Statistics>(TRY(session.calibrate()));
+    return Statistics(std::make_shared<const Statistics::State>(Statistics::State{std::move(found)}));
+  };
+  return watch.result(calibrated());
+}
+
+Result<Program> compile(const Model& model, const Options& options, const Data& data, const Progress& progress) {
+  Watch watch(progress);
+  const auto compiled = [&]() -> Expected<Program> {
+    Session session = TRY(session_of(model, options, data, watch));
+    return program_of(session);
+  };
+  return watch.result(compiled());
+}
+
+Result<Program> compile(const Model& model, const Options& options, const Statistics& statistics,
+                        const Progress& progress) {
+  Watch watch(progress);
+  const auto compiled = [&]() -> Expected<Program> {
+    SessionOptions wanted = TRY(session_options(options, {}));
+    wanted.data.statistics = statistics.state().statistics;
+    Session session = TRY(Session::create(model.state().opened, std::move(wanted), watch.of_session()));
+    return program_of(session);
+  };
+  return watch.result(compiled());
+}
+
+Result<std::vector<Tensor>> run(const Model& model, const Sample& inputs) {
+  const auto outputs = [&]() -> Expected<std::vector<Tensor>> {
+    const OpenModel& opened = *model.state().opened;
+    const std::vector<isthmus::Tensor> given = TRY(tensors_of(inputs));
+    Diagnostics diagnostics;
+    const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), opened.path));
+    return public_tensors(TRY(within(interpret(graph, given), opened.path)));
+  };
+  return result_of(outputs());
+}
+
+}  // namespace isthmus::v1

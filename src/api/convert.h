@@ -1,0 +1,46 @@
+// Between the public types and those of the library.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/expected.h"
+#include "interpret/tensor.h"
+#include "isthmus/isthmus.h"
+#include "session/data.h"
+#include "session/open_model.h"
+#include "session/session.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+v1::Error public_error(const Error& error, bool is_cancelled = false);
+
+Expected<Tensor> tensor_of(const v1::Tensor& tensor);
+Expected<std::vector<Tensor>> tensors_of(const v1::Sample& sample);
+v1::Tensor public_tensor(const Tensor& tensor);
+// Outputs that are no tensors are left out.
+std::vector<v1::Tensor> public_tensors(const std::vector<std::optional<Tensor>>& tensors);
+
+Expected<DataOptions> data_options(const v1::Data& data);
+Expected<PrepareOptions> prepare_options(const v1::Options& options);
+Expected<SessionOptions> session_options(const v1::Options& options, const v1::Data& data);
+
+}  // namespace isthmus
+
+namespace isthmus::v1 {
+
+struct Model::State {
+  std::shared_ptr<const OpenModel> opened;
+};
+struct Statistics::State {
+  std::shared_ptr<const isthmus::Statistics> statistics;
+};
+struct Program::State {
+  OpenFile file;  // what ExecuTorch loads
+  Blob runnable;  // what this machine runs
+  std::string report;
+};
+
+}  // namespace isthmus::v1

@@ -1,0 +1,56 @@
+// Options become a session that reports its progress on the terminal.
+#include "cli/session_options.h"
+
+#include <memory>
+#include <utility>
+
+#include "cli/progress.h"
+
+namespace isthmus {
+
+void add_session_options(CLI::App& command, SessionFlags& flags) {
+  add_model_options(command, flags.model);
+  add_quant_options(command, flags.quant);
+  command.add_flag("--float", flags.is_float, "keep all numbers in float");
+}
+
+void add_sample_options(CLI::App& command, DataOptions& data) {
+  command.add_option("--samples", data.max_samples, "use at most this many samples")->check(CLI::PositiveNumber);
+  command
+      .add_option("--sequence", data.sequence,
+                  "of a model with state: reset the state after this many samples; by default all samples are one "
+                  "sequence")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::string& without) {
+  command.add_option("--calibrate,--data", flags.data.path,
+                     "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
+                     "files, or a .stats file of `isthmus calibrate`; without it, " +
+                         without);
+  add_sample_options(command, flags.data);
+  command.add_flag("--reproducible", flags.data.is_reproducible,
+                   "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "
+                   "everywhere; slower than XNNPACK's, whose last bits depend on the CPU");
+  command
+      .add_option("--threads", flags.threads,
+                  "samples at the same time; as many as there are CPUs for this process by default")
+      ->check(CLI::Range(1, 1024));
+}
+
+Expected<Session> open_session(const SessionFlags& flags) {
+  auto model = std::make_shared<OpenModel>(TRY(open_model(flags.model.file)));
+  SessionOptions options;
+  options.prepare = TRY(prepare_options(flags.model));
+  options.config = TRY(config_of(flags.quant));
+  options.is_float = flags.is_float;
+  options.data = flags.data;
+  options.threads = flags.threads;
+  options.input_layouts = flags.input_layouts;
+  options.finish = flags.finish;
+  const auto watch = std::make_shared<TerminalProgress>();
+  return Session::create(std::move(model), std::move(options),
+                         [watch](Stage stage, double fraction) { return watch->show(stage, fraction); });
+}
+
+}  // namespace isthmus

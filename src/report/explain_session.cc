@@ -1,0 +1,45 @@
+// Finds the values that a word means, and words what is known of them.
+#include "report/explain_session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "base/untrusted_text.h"
+#include "report/compile.h"
+#include "report/explain.h"
+#include "report/outcome.h"
+#include "report/overview.h"
+
+namespace isthmus {
+namespace {
+
+tl::unexpected<Error> unknown(const Session& session, const Outcome& outcome, const std::string& word) {
+  const std::vector<std::string_view> near = names_near(outcome, word);
+  return bad_input(fmt::format("{}: no node, call, line or module is called {}{}", harmless(session.file()),
+                               shown(word),
+                               near.empty() ? "; `isthmus check MODEL --target T --to legalize` shows all names"
+                                            : fmt::format("; did you mean {}?", fmt::join(near, ", "))));
+}
+
+}  // namespace
+
+Expected<std::string> explain(const Session& session, const std::string& word, ExplainForm form) {
+  const Outcome outcome = outcome_of(session.target(), session.prepared(), session.quantized());
+  const HostCauses host(outcome);
+  if (word.empty()) {
+    const Overview overview = overview_of(summarize(session), outcome, host);
+    return form.is_json ? to_json(overview) : to_text(overview, form.is_verbose);
+  }
+  const std::vector<ValueId> values = find_values(outcome, word);
+  if (values.empty()) return unknown(session, outcome, word);
+  std::vector<ValueError> errors;
+  if (values.size() == 1 && session.has_statistics()) errors = TRY(session.layer_errors());
+  std::vector<Explanation> found;
+  for (const ValueId value : values) found.push_back(explain(outcome, host, value, errors));
+  if (found.size() > 1) return form.is_json ? to_json(found) : to_text(found);
+  return form.is_json ? to_json(found[0]) : to_text(found[0]);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,130 @@
+// What check, compile and calibrate found, as JSON.
+#include "report/compile.h"
+#include "report/json_parts.h"
+#include "report/stats.h"
+
+namespace isthmus {
+namespace {
+
+const std::string kOtherSeconds = "trials";  // of stages that were run for the sake of a comparison
+
+}  // namespace
+
+std::string to_json(const CompileSummary& summary) {
+  Json host = Json::array();
+  for (const CompileSummary::HostNode& node : summary.host) {
+    host.push_back({{"node", node.node},
+                    {"op", node.op},
+                    {"code", node.code},
+                    {"reason", node.reason},
+                    {"origin", node.origin},
+                    {"module", node.module},
+                    {"hint", node.hint},
+                    {"causes", causes_json(node.causes)}});
+  }
+  Json borders = Json::array();
+  for (const CompileSummary::Border& row : summary.borders) {
+    borders.push_back({{"value", row.value}, {"kind", row.kind}});
+    if (!row.cause.empty()) borders.back()["because_of"] = row.cause;
+  }
+  Json unproven = Json::array();
+  for (const CompileSummary::Unproven& row : summary.unproven) {
+    unproven.push_back({{"node", row.node}, {"op", row.op}, {"demand", row.demand}});
+  }
+  Json rescales = Json::array();
+  for (const CompileSummary::Rescale& row : summary.rescales) {
+    rescales.push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
+  }
+  Json seconds = Json::object();
+  for (const StageTime& time : summary.times) {
+    const std::string& key = time.of.empty() ? time.name : kOtherSeconds;
+    seconds[key] = seconds.value(key, 0.0) + time.seconds;
+  }
+  Json json{{"model", summary.model},
+            {"target", summary.target},
+            {"nodes", summary.nodes},
+            {"delegates", summary.delegates},
+            {"delegated_nodes", summary.delegated_nodes},
+            {"host", host},
+            {"state", states_json(summary.states)},
+            {"borders", borders},
+            {"unproven", unproven},
+            {"warnings", diagnostics_json(summary.warnings)},
+            {"notes", diagnostics_json(summary.notes)},
+            {"seconds", seconds}};
+  for (const CompileSummary::LayerError& row : summary.errors) {
+    json["errors"].push_back({{"value", row.value},
+                              {"op", row.op},
+                              {"origin", row.origin},
+                              {"module", row.module},
+                              {"db", finite_db(row.db)},
+                              {"cosine", row.cosine},
+                              {"rounding_db", finite_db(row.rounding_db)},
+                              {"alone_db", finite_db(row.alone_db)}});
+  }
+  if (summary.is_quantized) {
+    json["groups"] = summary.groups;
+    json["rescales"] = rescales;
+  }
+  if (summary.file) {
+    const CompileSummary::File& file = *summary.file;
+    Json transposes = Json::array();
+    for (const CompileSummary::Transpose& row : file.transposes) {
+      transposes.push_back({{"value", row.value}, {"from", row.from}, {"to", row.to}, {"bytes", row.bytes}});
+    }
+    json["output"] = file.path;
+    json["bytes"] = file.bytes;
+    json["memory_bytes"] = file.memory_bytes;
+    json["least_memory_bytes"] = file.least_memory_bytes;
+    json["delegate_nodes"] = file.device_nodes;
+    if (!file.backend.empty()) json["backend"] = file.backend;
+    for (const FinishedDelegate& finished : file.finished) {
+      Json figures = Json::object();
+      for (const FinishFigure& figure : finished.figures) figures[std::string(figure.name)] = figure.number;
+      json[file.finished_by].push_back(std::move(figures));
+    }
+    for (const TosaFigures& figures : file.tosa) {
+      json["tosa"].push_back({{"bytes", figures.bytes},
+                              {"operators", figures.operators},
+                              {"macs", figures.products},
+                              {"transposes", figures.transposes}});
+    }
+    if (!file.tosa_files.empty()) json["tosa_files"] = file.tosa_files;
+    if (!file.mlir_files.empty()) json["mlir_files"] = file.mlir_files;
+    json["transposes"] = transposes;
+    json["peak_rss_bytes"] = file.peak_rss_bytes;
+    if (summary.is_quantized) {
+      json["samples"] = file.samples;
+      json["sqnr_db"] = Json::array();
+      for (const CompileSummary::OutputError& row : file.sqnr) {
+        json["sqnr_db"].push_back({{"output", row.output}, {"db", finite_db(row.db)}});
+      }
+      json["held_out_samples"] = file.held_out_samples;
+      if (file.held_out_samples > 0) {
+        json["held_out"] = file.held_out;
+      } else {
+        json["why_no_sqnr"] = file.why_no_figure;
+      }
+    }
+  }
+  return dump(json);
+}
+
+std::string to_json(const CalibrateSummary& summary) {
+  Json warnings = Json::array();
+  for (const Diagnostic& entry : summary.diagnostics) {
+    if (entry.severity == Severity::kWarning) {
+      warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
+    }
+  }
+  return dump({{"model", summary.model},
+               {"target", summary.target},
+               {"output", summary.output},
+               {"samples", summary.statistics->samples},
+               {"values", summary.statistics->values.size()},
+               {"reproducible", summary.statistics->is_reproducible},
+               {"seconds", summary.seconds},
+               {"warnings", warnings}});
+}
+
+}  // namespace isthmus

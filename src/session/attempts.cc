@@ -1,0 +1,44 @@
+// Quantizes and compiles a configuration when it is first asked for.
+#include "session/attempts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "quantize/config/techniques.h"
+#include "session/runners.h"
+
+namespace isthmus {
+
+Expected<Tried*> Attempts::quantized(const QuantConfig& config) {
+  std::vector<bool> techniques = techniques_on(config);
+  const auto known = std::ranges::find(tried_, techniques, &Tried::techniques);
+  if (known != tried_.end()) return &*known;
+  Tried result;
+  result.techniques = std::move(techniques);
+  result.model =
+      TRY(quantize(inputs_.prepared, inputs_.target, inputs_.statistics, config, inputs_.refining, result.said));
+  return &tried_.emplace_back(std::move(result));
+}
+
+Expected<Tried*> Attempts::compiled(const QuantConfig& config) {
+  Tried* tried = TRY(quantized(config));
+  if (!tried->compiled) {
+    // Models are large: what was tried before is loaded again should it be chosen. The first mostly is.
+    for (std::size_t i = 1; i < tried_.size(); ++i) {
+      if (tried_[i].compiled) tried_[i].compiled->method = nullptr;
+    }
+    tried->compiled = TRY(compile(tried->model.quantized.graph, tried->model.partitioning, inputs_.target,
+                                  inputs_.examples, nullptr, inputs_.input_orders));
+  }
+  return tried;
+}
+
+Expected<Runner> Attempts::runner(const QuantConfig& config) {
+  if (inputs_.is_reproducible) {
+    return integer_runners(TRY(quantized(config))->model.quantized.graph, *inputs_.target.integers.kernels)();
+  }
+  const Tried& tried = *TRY(compiled(config));
+  return program_runners(Blob(tried.compiled->bytes, nullptr), &tried.model.quantized.graph, tried.compiled->method)();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,58 @@
+// Configurations of one model that were tried: each is quantized and compiled once.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/diag.h"
+#include "base/expected.h"
+#include "calibrate/held_out.h"
+#include "evaluate/evaluate.h"
+#include "quantize/config/config.h"
+#include "session/compile.h"
+#include "session/prepare.h"
+#include "session/quantize.h"
+#include "session/stage.h"
+#include "stats/statistics.h"
+
+namespace isthmus {
+
+// What is the same for all configurations; it must outlive the attempts.
+struct AttemptInputs {
+  const Prepared& prepared;
+  const TargetDesc& target;
+  const std::vector<std::optional<TensorView>>& examples;
+  const Statistics* statistics = nullptr;  // null: types without numbers
+  std::vector<Sample> refining;            // for techniques that run samples
+  std::vector<Order> input_orders;
+  bool is_reproducible = false;  // trials run on the reference interpreters
+};
+
+// One configuration, as far as it was tried.
+struct Tried {
+  std::vector<bool> techniques;  // that are on: what configurations differ in
+  QuantizedModel model;
+  Diagnostics said;
+  std::optional<Compiled> compiled;
+};
+
+class Attempts {
+ public:
+  explicit Attempts(AttemptInputs inputs) : inputs_(std::move(inputs)) {}
+
+  // Stands as long as the attempts.
+  Expected<Tried*> quantized(const QuantConfig& config);
+  Expected<Tried*> compiled(const QuantConfig& config);
+  // The model in this configuration, as something that runs.
+  Expected<Runner> runner(const QuantConfig& config);
+
+  const std::deque<Tried>& tried() const { return tried_; }
+
+ private:
+  AttemptInputs inputs_;
+  std::deque<Tried> tried_;
+};
+
+}  // namespace isthmus

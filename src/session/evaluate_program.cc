@@ -1,0 +1,78 @@
+// Labels, samples, and both runners.
+#include "session/evaluate_program.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "calibrate/finite.h"
+#include "evaluate/side_by_side.h"
+#include "formats/npz.h"
+#include "session/float_model.h"
+#include "session/runners.h"
+
+namespace isthmus {
+namespace {
+
+// The classes of an .npz file, where it has any; that it has none is said.
+Expected<std::vector<std::int64_t>> labels_of(const std::string& path, Diagnostics& diagnostics) {
+  std::vector<std::int64_t> labels;
+  if (path.empty()) return labels;
+  const auto without = [&](std::string_view why) {
+    diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));
+    return labels;
+  };
+  if (!path.ends_with(".npz")) return without("is no .npz file that could have an array \"labels\"");
+  Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
+  const NpzArray* array = npz.find("labels");
+  if (array == nullptr) return without("has no array \"labels\"");
+  const auto place = [&] { return fmt::format("array \"labels\" of {}", path); };
+  const Tensor data = Tensor::from(TRY(within(npz.read(*array), place)));
+  if (!is_integer(data.dtype()) || data.rank() != 1) {
+    return within(Expected<std::vector<std::int64_t>>(bad_input("expected one integer for each sample")), place);
+  }
+  dispatch(data.dtype(), [&]<class Number>(Number) {
+    for (const Number label : data.data<Number>()) labels.push_back(static_cast<std::int64_t>(label));
+  });
+  return labels;
+}
+
+}  // namespace
+
+Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& reference, const EvaluateOptions& options,
+                                      Diagnostics& diagnostics, const std::function<bool(double)>& progress) {
+  ProgramOptions on_one_thread = options.program;
+  on_one_thread.threads = 1;
+  const LoadedProgram program = TRY(load_program(file, on_one_thread));
+  const Graph& graph = reference.model.graph;
+  PrepareOptions wanted = options.prepare;
+  // A program of fixed sizes is compared with the model at just these sizes.
+  for (std::size_t i = 0; i < program.method.inputs().size() && i < graph.inputs().size(); ++i) {
+    const run::TensorInfo& input = program.method.inputs()[i];
+    if (!input.is_dynamic) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = input.sizes;
+  }
+  const Prepared prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
+  const auto examples = fitting_examples(prepared.graph, reference.model.examples);
+  const std::vector<std::int64_t> labels = TRY(labels_of(options.data.path, diagnostics));
+  const auto samples =
+      finite_samples(TRY(samples_of(options.data, reference.path, examples, prepared, diagnostics)), prepared.graph);
+  FloatModel float_model(prepared, examples);
+  const RunnerMaker in_float = TRY(float_model.runners());
+  const RunnerMaker runner = [&]() -> Expected<Runner> {
+    const auto own = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
+    return Runner([own](std::span<const Tensor> inputs) { return own->method.run(inputs); });
+  };
+  const auto report = [&](std::size_t done) {
+    const auto count = samples->count();
+    return !progress || progress(count ? static_cast<double>(done) / static_cast<double>(*count) : 0);
+  };
+  // Where one of them has states, each sample waits for the one before.
+  const bool has_states = !prepared.graph.states().empty() || !program.method.states().empty();
+  const std::size_t threads = has_states ? 1 : options.program.threads;
+  return within(evaluate_side_by_side(in_float, runner, *samples, labels, threads, report),
+                options.data.is_empty() ? file.path : fmt::format("{} on {}", file.path, options.data.name()));
+}
+
+}  // namespace isthmus

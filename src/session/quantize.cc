@@ -1,0 +1,126 @@
+// Pins, equalize, plan, apply, prove, partition; promotes nodes and corrects biases on samples.
+#include "session/quantize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "calibrate/samples.h"
+#include "evaluate/layer_errors.h"
+#include "ir/verify.h"
+#include "quantize/config/pins.h"
+#include "quantize/improve/correct_biases.h"
+#include "quantize/improve/equalize.h"
+#include "quantize/plan/precision.h"
+#include "quantize/prove/prove.h"
+#include "targets/partition.h"
+
+namespace isthmus {
+namespace {
+
+// Pins that the device cannot hold beside each other give way, and the model says so from then on.
+Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const Statistics* statistics,
+                                   const QuantConfig& config, Diagnostics& diagnostics) {
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    Diagnostics said = diagnostics;
+    QuantPlan found = TRY(plan(model, target, statistics, config, said));
+    if (found.moved_pins.empty()) {
+      diagnostics = std::move(said);
+      return found;
+    }
+    for (const auto& [value, pin] : found.moved_pins) {
+      const double before = std::get<FakeQuantizeAttrs>(model.producer(value)->attrs).scale;
+      diagnostics.warn("illegal-ratio", model[value].name,
+                       fmt::format("{} cannot bridge the scales that the archive gives around %{}: its own is widened "
+                                   "from {:.6g} to {:.6g}; give its neighbours ranges that are closer to each other",
+                                   target.name, model[value].name, before, static_cast<double>(pin.quant.scale())));
+    }
+    model = with_pins(model, found.moved_pins);
+  }
+  return bad_input("the parameters that the archive gives found no ratios that the device has");
+}
+
+}  // namespace
+
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
+                                  const QuantConfig& config, Diagnostics& diagnostics) {
+  QuantizedModel result;
+  StageClock clock(result.times);
+  result.model = TRY(settle_pins(prepared.graph, target, diagnostics));
+  Equalized equalized;
+  if (config.equalize && statistics != nullptr) {
+    equalized = TRY(clock.stage(Stage::kEqualize, equalize(result.model, *statistics)));
+    result.model = std::move(equalized.graph);
+    statistics = &equalized.statistics;
+  }
+  result.plan = TRY(clock.stage(Stage::kPlan, plan_with_pins(result.model, target, statistics, config, diagnostics)));
+  const Graph& graph = result.model;
+  result.quantized = TRY(clock.stage(Stage::kQuantize, apply(graph, result.plan, target, statistics, config)));
+  TRY(verify(result.quantized.graph));
+  TRY(clock.stage(Stage::kProve, prove(result.quantized, target, graph, config)));
+  result.partitioning = clock.stage(Stage::kPartition, partition(result.quantized.graph, target));
+  return result;
+}
+
+bool needs_samples(const QuantConfig& config) {
+  return config.promote > 0 || config.bias_correction == BiasCorrection::kSequential;
+}
+
+namespace {
+
+// The nodes whose own rounding is the worst: those that compute, not those that hand on what others computed.
+QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const TargetDesc& target,
+                          std::vector<ValueError> errors) {
+  std::ranges::stable_sort(errors, {}, [](const ValueError& error) { return error.rounding.db(); });
+  const std::vector<bool> is_fused = fused_clamps(model.model, target);
+  const auto promote = [&](ValueId value) {
+    QuantRule rule;
+    rule.node = model.model[value].name;
+    if (target.integers.has_float) {
+      rule.in_float = true;
+    } else {
+      rule.storage = DType::kI16;
+    }
+    config.rules.push_back(std::move(rule));
+  };
+  std::size_t left = config.promote;
+  for (const ValueError& error : errors) {
+    const Node* maker = model.model.producer(error.value);
+    if (left == 0) break;
+    if (maker == nullptr) continue;
+    // A clamp that is part of the node before it goes with that.
+    const bool is_part = is_fused[model.model[error.value].index];
+    if (must_share(target.integers, maker->op) && !is_part) continue;
+    promote(error.value);
+    if (is_part) promote(maker->inputs[0]);
+    --left;
+  }
+  return config;
+}
+
+}  // namespace
+
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
+                                  const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
+                                  Diagnostics& diagnostics) {
+  QuantConfig wanted = config;
+  if (config.promote > 0) {
+    Diagnostics ignored;
+    const QuantizedModel first = TRY(quantize(prepared, target, statistics, config, ignored));
+    const auto source = given_samples(samples);
+    wanted =
+        with_promoted(config, first, target,
+                      TRY(layer_errors(first.model, first.quantized, first.plan, target, *source, samples.size())));
+  }
+  QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics));
+  if (config.bias_correction == BiasCorrection::kSequential) {
+    StageClock clock(result.times);
+    TRY(clock.stage(Stage::kCorrect, correct_biases(result.model, result.quantized, target, samples)));
+    TRY(clock.stage(Stage::kProve, prove(result.quantized, target, result.model, wanted)));
+  }
+  return result;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,168 @@
+// The public headers: the same programs as the command line, errors as values, threads beside each other.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <isthmus/isthmus.h>
+#include <isthmus/isthmus_c.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/command_line.h"
+#include "support/models.h"
+
+namespace isthmus::api_test {
+namespace {
+
+using test::Finished;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+const std::string kModel = "tests/models/fmnist/cnn.pt2";
+const std::string kData = "tests/models/fmnist/calib_32.npz";
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string path_of(const std::string& file) { return (test::source_dir() / file).string(); }
+
+v1::Model model() {
+  auto opened = v1::Model::open(path_of(kModel));
+  EXPECT_TRUE(opened) << opened.error().message;
+  return *opened;
+}
+
+v1::Options options_for(const std::string& target) {
+  v1::Options options;
+  options.target = target;
+  return options;
+}
+
+std::vector<std::byte> compiled_for(const std::string& target) {
+  const auto program = v1::compile(model(), options_for(target), v1::Data::file(path_of(kData)));
+  EXPECT_TRUE(program) << program.error().message;
+  return {program->bytes().begin(), program->bytes().end()};
+}
+
+class Examples : public test::CommandLine {};
+
+TEST_F(Examples, WriteTheFileOfTheCommandLine) {
+  const std::string by_cli = (folder_ / "cli.pte").string();
+  const std::string arguments = kModel + " --target xnnpack --calibrate " + kData + " -q -o " + by_cli;
+  ASSERT_EQ(isthmus("compile " + arguments).code, 0);
+  const std::string expected = contents(by_cli);
+  ASSERT_FALSE(expected.empty());
+  for (const std::string name : {"compile_model", "compile_model_c"}) {
+    const std::string out = (folder_ / (name + ".pte")).string();
+    const Finished found = example(name, kModel + " xnnpack " + kData + " " + out);
+    ASSERT_EQ(found.code, 0) << found.err;
+    EXPECT_TRUE(contents(out) == expected) << name;
+    EXPECT_EQ(Json::parse(found.out.substr(found.out.rfind('\n', found.out.size() - 2) + 1))["delegates"], 1);
+  }
+}
+
+TEST_F(Examples, ReportErrorsAsValues) {
+  for (const std::string name : {"compile_model", "compile_model_c"}) {
+    const Finished missing = example(name, "missing.pt2 xnnpack " + kData + " " + (folder_ / "x.pte").string());
+    EXPECT_EQ(missing.code, 1);
+    EXPECT_THAT(missing.err, HasSubstr("missing.pt2"));
+    const Finished target = example(name, kModel + " xnnpakc " + kData + " " + (folder_ / "x.pte").string());
+    EXPECT_EQ(target.code, 1);
+    EXPECT_THAT(target.err, HasSubstr("no target is called xnnpakc"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "x.pte"));
+  }
+}
+
+TEST(Api, SessionsRunBesideEachOther) {
+  const std::vector<std::string> targets{"xnnpack", "tosa-int"};
+  std::vector<std::vector<std::byte>> found(targets.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    threads.emplace_back([&, i] { found[i] = compiled_for(targets[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < targets.size(); ++i) EXPECT_TRUE(found[i] == compiled_for(targets[i])) << targets[i];
+}
+
+TEST(Api, ProgressCancels) {
+  std::vector<std::string> stages;
+  const auto stop = [&](std::string_view stage, double) {
+    stages.emplace_back(stage);
+    return stage != "calibrate";
+  };
+  const auto program = v1::compile(model(), options_for("xnnpack"), v1::Data::file(path_of(kData)), stop);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, v1::ErrorCode::kCancelled);
+  EXPECT_EQ(stages.back(), "calibrate");
+}
+
+TEST(Api, StatisticsServeSeveralCompiles) {
+  const auto statistics = v1::calibrate(model(), options_for("xnnpack"), v1::Data::file(path_of(kData)));
+  ASSERT_TRUE(statistics) << statistics.error().message;
+  EXPECT_EQ(statistics->samples(), 32U);
+  EXPECT_TRUE(v1::compile(model(), options_for("xnnpack"), *statistics));
+  const auto other_model = v1::Model::open(path_of("tests/models/emg_cascade.pt2"));
+  ASSERT_TRUE(other_model) << other_model.error().message;
+  const auto other = v1::compile(*other_model, options_for("xnnpack"), *statistics);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("made from another model"));
+}
+
+TEST(Api, RunsAndEvaluates) {
+  const auto program = v1::compile(model(), options_for("xnnpack"), v1::Data::file(path_of(kData)));
+  ASSERT_TRUE(program) << program.error().message;
+  const Json inspected = Json::parse(model().inspect());
+  std::vector<std::int64_t> sizes = inspected["inputs"][0]["shape"];
+  std::size_t count = 1;
+  for (const std::int64_t size : sizes) count *= static_cast<std::size_t>(size);
+  const v1::Sample sample{v1::Tensor::of(std::vector<float>(count, 0.25F), sizes)};
+  const auto quantized = program->run(sample);
+  ASSERT_TRUE(quantized) << quantized.error().message;
+  const auto in_float = v1::run(model(), sample);
+  ASSERT_TRUE(in_float) << in_float.error().message;
+  EXPECT_EQ((*quantized)[0].sizes, (*in_float)[0].sizes);
+  EXPECT_EQ((*quantized)[0].floats().size(), (*in_float)[0].floats().size());
+
+  const auto report = program->evaluate(model(), v1::Data::file(path_of("tests/models/fmnist/test_500.npz")));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(Json::parse(*report)["samples"], 500);
+  EXPECT_GT(Json::parse(*report)["agreement"], 0.95);
+
+  const auto wrong = program->run({v1::Tensor{"f32", {2, 2}, std::vector<std::byte>(3)}});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("input 0"));
+}
+
+// Samples in memory are the samples of a file.
+TEST(Api, TakesSamplesInMemory) {
+  const Json inspected = Json::parse(model().inspect());
+  const std::vector<std::int64_t> sizes = inspected["inputs"][0]["shape"];
+  std::size_t count = 1;
+  for (const std::int64_t size : sizes) count *= static_cast<std::size_t>(size);
+  std::vector<v1::Sample> samples;
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::vector<float> numbers(count);
+    for (std::size_t j = 0; j < count; ++j) numbers[j] = static_cast<float>((i * 31 + j * 7) % 100) / 100;
+    samples.push_back({v1::Tensor::of(numbers, sizes)});
+  }
+  const auto statistics = v1::calibrate(model(), options_for("xnnpack"), v1::Data::samples(samples));
+  ASSERT_TRUE(statistics) << statistics.error().message;
+  EXPECT_EQ(statistics->samples(), 4U);
+  EXPECT_FALSE(v1::calibrate(model(), options_for("xnnpack"), v1::Data::samples({})));
+}
+
+TEST(Api, ExplainsNodesAndNamesNearOnes) {
+  const auto overview = v1::explain(model(), options_for("xnnpack"));
+  ASSERT_TRUE(overview) << overview.error().message;
+  const auto concat = v1::explain(model(), options_for("xnnpack"), "concat");
+  ASSERT_TRUE(concat) << concat.error().message;
+  const auto unknown = v1::explain(model(), options_for("xnnpack"), "concta");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("did you mean concat"));
+}
+
+}  // namespace
+}  // namespace isthmus::api_test
