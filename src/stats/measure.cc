@@ -32,14 +32,13 @@ double sum_of(const float* HWY_RESTRICT lanes) {
   return sum;
 }
 
-// Extremes and sums of numbers that are all finite; false where one is not, and then the rest means nothing.
+// Extremes and sums of numbers that are all finite; false where one is not, and then the rest means nothing. A number
+// that is not finite has a square that is not, and so has the sum of squares.
 bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moments& moments) {
   const Floats tag;
   const std::size_t width = hn::Lanes(tag);
-  const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
-  auto least = infinity;
-  auto greatest = hn::Neg(infinity);
-  auto all_finite = hn::Eq(infinity, infinity);
+  auto least = hn::Set(tag, std::numeric_limits<float>::infinity());
+  auto greatest = hn::Neg(least);
   double sum = 0;
   double squares = 0;
   std::size_t i = 0;
@@ -55,7 +54,6 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
         const auto x = hn::LoadU(tag, from);
         least = hn::Min(least, x);
         greatest = hn::Max(greatest, x);
-        all_finite = hn::And(all_finite, hn::Lt(hn::Abs(x), infinity));
         lane_sums = hn::Add(lane_sums, x);
         lane_squares = hn::Add(lane_squares, hn::Mul(x, x));
       }
@@ -67,11 +65,9 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
     i += rows * kLanes;
     left -= rows;
   }
-  bool is_finite = hn::AllTrue(tag, all_finite);
   float min = hn::GetLane(hn::MinOfLanes(tag, least));
   float max = hn::GetLane(hn::MaxOfLanes(tag, greatest));
   for (; i < count; ++i) {
-    is_finite = is_finite && std::isfinite(numbers[i]);
     min = std::min(min, numbers[i]);
     max = std::max(max, numbers[i]);
     sum += static_cast<double>(numbers[i]);
@@ -82,7 +78,7 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moment
   moments.max = max;
   moments.sum = sum;
   moments.sum_of_squares = squares;
-  return is_finite && std::isfinite(squares);
+  return std::isfinite(squares);
 }
 
 // Where the statistics of channels are gathered.
@@ -93,61 +89,78 @@ struct ChannelSums {
   double* HWY_RESTRICT squares;
 };
 
-// Channels from `c` on, a strip as wide as the tag's vectors at a time, so that its extremes and sums stay in
-// registers. Gives the first channel that is left over.
+// What one vector of channels has in a block of rows.
 template <class Tag>
-std::size_t measure_strips(Tag tag, const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels,
-                           std::size_t c, const ChannelSums& to, bool& is_finite) {
-  const std::size_t width = hn::Lanes(tag);
-  const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
-  auto all_finite = hn::Eq(infinity, infinity);
-  for (; c + width <= channels; c += width) {
-    auto least = hn::LoadU(tag, to.min + c);
-    auto greatest = hn::LoadU(tag, to.max + c);
-    for (std::size_t row = 0; row < rows;) {
-      const std::size_t end = std::min(rows, row + kBlockRows);
-      auto block_sum = hn::Zero(tag);
-      auto block_squares = hn::Zero(tag);
-      for (; row < end; ++row) {
-        const auto x = hn::LoadU(tag, numbers + row * channels + c);
-        least = hn::Min(least, x);
-        greatest = hn::Max(greatest, x);
-        all_finite = hn::And(all_finite, hn::Lt(hn::Abs(x), infinity));
-        block_sum = hn::Add(block_sum, x);
-        block_squares = hn::Add(block_squares, hn::Mul(x, x));
-      }
-      HWY_ALIGN float of_block[2 * kLanes];
-      hn::Store(block_sum, tag, of_block);
-      hn::Store(block_squares, tag, of_block + kLanes);
-      for (std::size_t lane = 0; lane < width; ++lane) {
-        to.sum[c + lane] += static_cast<double>(of_block[lane]);
-        to.squares[c + lane] += static_cast<double>(of_block[kLanes + lane]);
-      }
-    }
+struct Strip {
+  hn::Vec<Tag> least, greatest, sum, squares;
+
+  Strip(Tag tag, const ChannelSums& to, std::size_t c)
+      : least(hn::LoadU(tag, to.min + c)),
+        greatest(hn::LoadU(tag, to.max + c)),
+        sum(hn::Zero(tag)),
+        squares(hn::Zero(tag)) {}
+  HWY_INLINE void add(hn::Vec<Tag> x) {
+    least = hn::Min(least, x);
+    greatest = hn::Max(greatest, x);
+    sum = hn::Add(sum, x);
+    squares = hn::Add(squares, hn::Mul(x, x));
+  }
+  HWY_INLINE void store(Tag tag, const ChannelSums& to, std::size_t c) const {
     hn::StoreU(least, tag, to.min + c);
     hn::StoreU(greatest, tag, to.max + c);
+    HWY_ALIGN float of_block[2 * kLanes];
+    hn::Store(sum, tag, of_block);
+    hn::Store(squares, tag, of_block + kLanes);
+    for (std::size_t lane = 0; lane < hn::Lanes(tag); ++lane) {
+      to.sum[c + lane] += static_cast<double>(of_block[lane]);
+      to.squares[c + lane] += static_cast<double>(of_block[kLanes + lane]);
+    }
   }
-  is_finite = is_finite && hn::AllTrue(tag, all_finite);
+};
+
+// Channels from `c` on, vector by vector, so that extremes and sums stay in registers: two at a time, since each sum
+// waits for the one before. Gives the first channel that is left over.
+template <class Tag>
+HWY_INLINE std::size_t measure_strips(Tag tag, const float* HWY_RESTRICT numbers, std::size_t rows,
+                                      std::size_t channels, std::size_t c, const ChannelSums& to) {
+  const std::size_t width = hn::Lanes(tag);
+  for (; c + 2 * width <= channels; c += 2 * width) {
+    Strip<Tag> first(tag, to, c);
+    Strip<Tag> second(tag, to, c + width);
+    const float* from = numbers + c;
+    for (std::size_t row = 0; row < rows; ++row, from += channels) {
+      first.add(hn::LoadU(tag, from));
+      second.add(hn::LoadU(tag, from + width));
+    }
+    first.store(tag, to, c);
+    second.store(tag, to, c + width);
+  }
+  for (; c + width <= channels; c += width) {
+    Strip<Tag> strip(tag, to, c);
+    const float* from = numbers + c;
+    for (std::size_t row = 0; row < rows; ++row, from += channels) strip.add(hn::LoadU(tag, from));
+    strip.store(tag, to, c);
+  }
   return c;
 }
 
-// Rows of channels that lie innermost. Adds to the sums of each channel what float sums of a block of rows give. What
-// is too narrow for wide vectors goes by narrower ones: 24 channels are 16 and 8.
-bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels, float* HWY_RESTRICT min,
+// Rows of channels that lie innermost. Adds to the sums of each channel what float sums of a block of rows give; a
+// block is done for all channels while it is in the cache. What is too narrow for wide vectors goes by narrower ones:
+// 24 channels are 16 and 8.
+void measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size_t channels, float* HWY_RESTRICT min,
                   float* HWY_RESTRICT max, double* HWY_RESTRICT sum, double* HWY_RESTRICT squares) {
   const ChannelSums to{min, max, sum, squares};
-  bool is_finite = true;
-  std::size_t c = measure_strips(Floats(), numbers, rows, channels, 0, to, is_finite);
-  c = measure_strips(hn::CappedTag<float, 8>(), numbers, rows, channels, c, to, is_finite);
-  c = measure_strips(hn::CappedTag<float, 4>(), numbers, rows, channels, c, to, is_finite);
-  for (; c < channels; ++c) {
-    for (std::size_t row = 0; row < rows;) {
-      const std::size_t end = std::min(rows, row + kBlockRows);
+  for (std::size_t row = 0; row < rows; row += kBlockRows) {
+    const std::size_t count = std::min(rows - row, kBlockRows);
+    const float* block = numbers + row * channels;
+    std::size_t c = measure_strips(Floats(), block, count, channels, 0, to);
+    c = measure_strips(hn::CappedTag<float, 8>(), block, count, channels, c, to);
+    c = measure_strips(hn::CappedTag<float, 4>(), block, count, channels, c, to);
+    for (; c < channels; ++c) {
       float block_sum = 0;
       float block_squares = 0;
-      for (; row < end; ++row) {
-        const float x = numbers[row * channels + c];
-        is_finite = is_finite && std::isfinite(x);
+      for (std::size_t i = 0; i < count; ++i) {
+        const float x = block[i * channels + c];
         min[c] = std::min(min[c], x);
         max[c] = std::max(max[c], x);
         block_sum += x;
@@ -157,7 +170,6 @@ bool measure_rows(const float* HWY_RESTRICT numbers, std::size_t rows, std::size
       squares[c] += static_cast<double>(block_squares);
     }
   }
-  return is_finite;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -233,11 +245,11 @@ ChannelMeasure measure_channels(std::span<const float> numbers, std::size_t oute
   result.channels.count = outer * inner;
   if (inner == 1) {
     std::vector<double> squares(channels, 0);
-    const bool is_finite =
-        HWY_DYNAMIC_DISPATCH(measure_rows)(numbers.data(), outer, channels, result.channels.min.data(),
-                                           result.channels.max.data(), result.channels.sum.data(), squares.data());
+    HWY_DYNAMIC_DISPATCH(measure_rows)
+    (numbers.data(), outer, channels, result.channels.min.data(), result.channels.max.data(),
+     result.channels.sum.data(), squares.data());
     result.moments.sum_of_squares = std::accumulate(squares.begin(), squares.end(), 0.0);
-    if (!is_finite || !std::isfinite(result.moments.sum_of_squares)) {
+    if (!std::isfinite(result.moments.sum_of_squares)) {
       return measure_channels_carefully(numbers, outer, channels, inner);
     }
     result.moments.count = numbers.size();
