@@ -19,6 +19,7 @@ Family unary_family();
 Family activation_family();
 Family reduce_family();
 Family order_family();
+Family scan_family();
 Family conv_family();
 Family product_family();
 Family pool_family();

@@ -12,11 +12,11 @@ namespace isthmus {
 namespace {
 
 struct Table {
-  std::array<Family, 21> families{
-      movement_family(),  pad_family(),     join_family(),     index_family(),   type_family(),  creation_family(),
-      quantize_family(),  dynamic_family(), binary_family(),   compare_family(), unary_family(), activation_family(),
-      reduce_family(),    order_family(),   conv_family(),     product_family(), pool_family(),  norm_family(),
-      attention_family(), image_family(),   recurrent_family()};
+  std::array<Family, 22> families{
+      movement_family(), pad_family(),       join_family(),   index_family(),    type_family(),    creation_family(),
+      quantize_family(), dynamic_family(),   binary_family(), compare_family(),  unary_family(),   activation_family(),
+      reduce_family(),   order_family(),     scan_family(),   conv_family(),     product_family(), pool_family(),
+      norm_family(),     attention_family(), image_family(),  recurrent_family()};
   std::array<const OpDef*, kOpCount> by_op{};
   std::unordered_map<std::string_view, const Spelling*> by_name;
 

@@ -278,6 +278,32 @@ Expected<std::vector<ValueId>> read_masked_scatter(Call& call) {
   return one(call.emit(Op::kWhere, NoAttrs{}, {mask, TRY(call.reshape(picked, shape)), self}));
 }
 
+// Numbers go back to where a pool found them; all other places are 0. An index counts the places of one image.
+Expected<Values> max_unpool(Call& call, std::int64_t spatial) {
+  const ValueId self = TRY(call.tensor("self"));
+  const ValueId index = TRY(call.tensor("indices"));
+  const std::vector<Dim> size = TRY(call.dims("output_size"));
+  const std::int64_t kept = call.rank(self) - spatial;
+  if (kept < 1 || static_cast<std::int64_t>(size.size()) != spatial || call.rank(index) != call.rank(self)) {
+    return bad_input(call.target() + ": images of another rank than expected");
+  }
+  const Shape shape = call.shape(self);
+  const auto with_images = [&](std::span<const Dim> of_image) {
+    Shape result(shape.begin(), shape.begin() + kept);
+    result.insert(result.end(), of_image.begin(), of_image.end());
+    return result;
+  };
+  const Dim places = call.exprs().product(Shape(size.begin(), size.end()));
+  const Dim pooled = call.exprs().product(Shape(shape.begin() + kept, shape.end()));
+  const ValueId empty = TRY(call.expand(call.scalar(0.0, call.type(self).dtype), with_images({&places, 1})));
+  const ValueId flat_index = TRY(call.reshape(index, with_images({&pooled, 1})));
+  const ValueId flat = TRY(call.reshape(self, with_images({&pooled, 1})));
+  const ValueId filled = TRY(scatter(call, empty, kept, flat_index, flat, ScatterMode::kSet));
+  return one(call.reshape(filled, with_images(size)));
+}
+Expected<Values> read_max_unpool2d(Call& call) { return max_unpool(call, 2); }
+Expected<Values> read_max_unpool3d(Call& call) { return max_unpool(call, 3); }
+
 }  // namespace
 
 std::vector<Spelling> scatter_spellings() {
@@ -289,6 +315,8 @@ std::vector<Spelling> scatter_spellings() {
       {"aten.select_scatter", read_select_scatter},
       {"aten.diagonal_scatter", read_diagonal_scatter},
       {"aten.masked_scatter", read_masked_scatter},
+      {"aten.max_unpool2d", read_max_unpool2d},
+      {"aten.max_unpool3d", read_max_unpool3d},
   };
 }
 

@@ -156,6 +156,44 @@ Expected<ValueId> chain(Call& call, const Values& matrices) {
 Expected<Values> read_chain_matmul(Call& call) { return one(chain(call, TRY(call.tensors("matrices")))); }
 Expected<Values> read_multi_dot(Call& call) { return one(chain(call, TRY(call.tensors("tensors")))); }
 
+// The numbers of an axis of three from this one on, and those before it behind them.
+Expected<ValueId> turned(Call& call, ValueId value, std::int64_t axis, std::int64_t first) {
+  return call.cat({TRY(call.slice(value, axis, first, 3)), TRY(call.slice(value, axis, 0, first))}, axis);
+}
+// Without an axis it is the first of size three.
+Expected<Values> read_cross(Call& call) {
+  const ValueId a = TRY(call.tensor("self"));
+  const ValueId b = TRY(call.tensor("other"));
+  const std::int64_t rank = call.rank(a);
+  if (rank == 0 || rank != call.rank(b)) return bad_input(call.target() + ": vectors of different ranks");
+  std::int64_t axis = rank - 1;
+  if (call.has("dim")) {
+    axis = TRY(call.axis("dim", rank));
+  } else if (call.target().starts_with("aten.cross")) {
+    for (axis = 0; axis < rank && !call.size(a, axis).is(3); ++axis) continue;
+  }
+  if (axis == rank || !call.size(a, axis).is(3) || !call.size(b, axis).is(3)) {
+    return bad_input(call.target() + ": vectors of other than three numbers");
+  }
+  const ValueId plus = TRY(call.binary(Op::kMul, TRY(turned(call, a, axis, 1)), TRY(turned(call, b, axis, 2))));
+  const ValueId minus = TRY(call.binary(Op::kMul, TRY(turned(call, a, axis, 2)), TRY(turned(call, b, axis, 1))));
+  return one(call.binary(Op::kSub, plus, minus));
+}
+
+// By squares.
+Expected<Values> read_matrix_power(Call& call) {
+  ValueId power = TRY(call.tensor("self"));
+  std::int64_t left = TRY(call.integer("n"));
+  if (call.rank(power) < 2) return bad_input(call.target() + ": the power of what is no matrix");
+  if (left < 1) return Call::unsupported("powers of matrices below 1 need an inverse, or are constant");
+  std::optional<ValueId> result;
+  for (; left > 0; left /= 2) {
+    if (left % 2 == 1) result = result ? TRY(matmul(call, *result, power)) : power;
+    if (left > 1) power = TRY(matmul(call, power, power));
+  }
+  return Values{*result};
+}
+
 // Every element of one times every element of the other, block by block.
 Expected<Values> read_kron(Call& call) {
   const ValueId a = TRY(call.tensor("self"));
@@ -231,6 +269,10 @@ Family product_family() {
       {"aten.bilinear", read_bilinear},
       {"aten.chain_matmul", read_chain_matmul},
       {"aten.linalg_multi_dot", read_multi_dot},
+      {"aten.linalg_cross", read_cross},
+      {"aten.cross", read_cross},
+      {"aten.matrix_power", read_matrix_power},
+      {"aten.linalg_matrix_power", read_matrix_power},
       {"aten.kron", read_kron},
       {"aten.einsum", read_einsum},
       {"aten.tensordot", read_tensordot},
