@@ -22,8 +22,8 @@ constexpr double kCodeProductsPerByte = 4;
 constexpr double kCodesPerFloatProduct = 4;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinFloatGainPerPercent = 0.3;
-// The power of noise over that of an output which is not worth more time: 42 dB.
-constexpr double kEnoughForFloat = 0x1p-14;
+// The power of noise over that of an output which is not worth more time: 48 dB.
+constexpr double kEnoughForFloat = 0x1p-16;
 // Bytes of weights may grow by this share; a few more are never noticed.
 constexpr double kMaxWeights = 0.05;
 constexpr double kFreeWeights = 4096;
