@@ -283,6 +283,38 @@ TEST(Equalize, LeavesAStreamAloneWhoseReaderCountsAnotherAxis) {
   EXPECT_EQ(equalized->streams, 0U);
 }
 
+// What is joined has one scale, so that a branch of small numbers loses bits. The layer behind takes the factors back.
+TEST(Equalize, GivesBranchesOfAJoinOneRange) {
+  const Graph graph = test::graph_of(R"(graph
+  input %x : f32[1,2,2,2]
+  const %w : f32[2,2,1,1] = [1,0.5,1,-0.5]
+  const %small : f32[2,2,1,1] = [0.01,0.02,0.02,-0.01]
+  const %v : f32[1,4,1,1] = [1,2,50,40]
+  %a = conv2d(%x, %w) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %b = conv2d(%x, %small) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]
+  %both = cat(%a, %b) axis=1 : f32[1,4,2,2]
+  %y = conv2d(%both, %v) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,1,2,2]
+  return %y
+)");
+  Statistics statistics = test::observed(graph, {kImage});
+  statistics.values["a"].channels[1] = {4, {-3, -3}, {3, 3}, {0, 0}};
+  statistics.values["b"].channels[1] = {4, {-0.05F, -0.04F}, {0.06F, 0.05F}, {0, 0}};
+  statistics.values["both"].channels[1] = {4, {-3, -3, -0.05F, -0.04F}, {3, 3, 0.06F, 0.05F}, {0, 0, 0, 0}};
+  const auto equalized = equalize(graph, statistics);
+  ASSERT_TRUE(equalized) << equalized.error().text();
+  EXPECT_EQ(equalized->streams, 1U);
+  const std::vector<double>& factors = equalized->factors.at("both");
+  EXPECT_EQ(factors[0], 1);
+  EXPECT_GT(factors[2], 4);
+  EXPECT_EQ(equalized->factors.at("b")[1], factors[3]);
+  const auto before = interpret(graph, kImage);
+  const auto after = interpret(equalized->graph, kImage);
+  ASSERT_TRUE(before && after);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR((*after)[0]->data<float>()[i], (*before)[0]->data<float>()[i], 1e-5F);
+  }
+}
+
 TEST(Clamps, AreDroppedAtTheEndsOfCodesAndKeptInside) {
   // The group of a relu ends at zero: nothing is left to clamp.
   const Planned relu = planned(kTwoConvs, kImage);

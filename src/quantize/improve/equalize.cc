@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/portable_math.h"
 #include "base/union_find.h"
@@ -18,6 +19,8 @@ namespace {
 
 // A channel is never magnified by more: it may be all but dead.
 constexpr double kMostFactor = 64;
+// Values with more are left alone: they have no channels to speak of.
+constexpr std::size_t kMaxChannels = 16384;
 // How much less noise a stream must bring to those who read it: afterwards nothing is known of how its numbers are
 // spread, so that no range can be chosen that leaves out the farthest of them.
 constexpr double kLeastGain = 1.05;
@@ -25,6 +28,7 @@ constexpr double kLeastGain = 1.05;
 enum class Scaling : std::uint8_t {
   kNone,    // whoever is next to it cannot be scaled
   kPasses,  // the result scales as its data inputs do, channel by channel
+  kJoins,   // the channels of the result are those of its inputs, one input after the other
   kLayer,   // has weights that take factors of its input, and of its result
 };
 
@@ -69,6 +73,14 @@ Scaling scaling_of(const Graph& graph, const Node& node) {
     return graph.constant(node.inputs[0]) == nullptr && !node.in_float ? Scaling::kLayer : Scaling::kNone;
   }
   if (node.op == Op::kReshape) return keeps_channels(graph, node) ? Scaling::kPasses : Scaling::kNone;
+  if (row.flow == QFlow::kJoinsInputs) {
+    const auto* joined = std::get_if<AxisAttrs>(&node.attrs);
+    const auto axis = axis_of_channels(graph, node.outputs[0]);
+    const bool has_constants =
+        std::ranges::any_of(node.inputs, [&](ValueId id) { return graph.constant(id) != nullptr; });
+    const bool is_of_channels = joined != nullptr && axis && joined->axis == static_cast<std::int64_t>(*axis);
+    return is_of_channels && !has_constants ? Scaling::kJoins : Scaling::kNone;
+  }
   if (row.is_homogeneous == nullptr || !row.is_homogeneous(node.attrs)) return Scaling::kNone;
   for (const ValueId input : node.inputs) {
     if (graph.constant(input) != nullptr) return Scaling::kNone;
@@ -92,25 +104,60 @@ double factor_of(double ratio) {
 class Equalizer {
  public:
   Equalizer(const Graph& graph, const Statistics& statistics)
-      : graph_(graph), statistics_(statistics), streams_(graph.values().size()), is_fixed_(graph.values().size()) {}
+      : graph_(graph),
+        statistics_(statistics),
+        streams_(graph.values().size()),
+        first_(first_channels(graph)),
+        channels_(first_.back()),
+        is_fixed_(first_.back(), false) {}
 
   Expected<Equalized> run() {
     find_streams();
     choose_factors();
     Equalized result;
-    result.streams = factors_.size();
+    result.streams = scaled_.size();
     result.statistics = statistics_;
-    if (factors_.empty()) {
+    if (scaled_.empty()) {
       result.graph = graph_;
       return result;
     }
-    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) scale_statistics(ValueId{i}, result.statistics);
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      scale_statistics(ValueId{i}, result.statistics);
+      if (auto factors = factors_of(ValueId{i})) result.factors.emplace(graph_.values()[i].name, *std::move(factors));
+    }
     result.graph = rewritten();
     return result;
   }
 
  private:
-  void fix(ValueId id) { is_fixed_[id.index] = true; }
+  // By value: the number of its first channel among those of all values, and at the end how many there are.
+  static std::vector<std::uint32_t> first_channels(const Graph& graph) {
+    std::vector<std::uint32_t> first{0};
+    for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
+      const bool is_counted =
+          graph.values()[i].kind != ValueKind::kConstant && graph.type(ValueId{i}).dtype == DType::kF32;
+      const std::size_t count = is_counted ? channel_count(graph, ValueId{i}).value_or(0) : 0;
+      first.push_back(first.back() + static_cast<std::uint32_t>(count <= kMaxChannels ? count : 0));
+    }
+    return first;
+  }
+  std::size_t count_of(ValueId id) const { return first_[id.index + 1] - first_[id.index]; }
+
+  void fix(ValueId id) {
+    for (std::uint32_t c = first_[id.index]; c < first_[id.index + 1]; ++c) is_fixed_[c] = true;
+  }
+  // The channels of one value are those of another from this one on.
+  void tie(ValueId from, std::size_t channel, ValueId to) {
+    if (count_of(from) == 0 || channel + count_of(from) > count_of(to)) {
+      fix(from);
+      fix(to);
+      return;
+    }
+    streams_.join(from.index, to.index);
+    for (std::uint32_t c = 0; c < count_of(from); ++c) {
+      channels_.join(first_[from.index] + c, first_[to.index] + static_cast<std::uint32_t>(channel) + c);
+    }
+  }
 
   void find_streams() {
     for (const ValueId input : graph_.inputs()) fix(input);
@@ -119,16 +166,28 @@ class Equalizer {
       if (const auto* id = std::get_if<ValueId>(&output.value)) fix(*id);
     }
     for (const Node& node : graph_.nodes()) {
-      const Scaling scaling = scaling_of(graph_, node);
-      if (scaling == Scaling::kPasses) {
-        for (const ValueId input : node.inputs) streams_.join(input.index, node.outputs[0].index);
-      } else if (scaling == Scaling::kNone) {
-        for (const ValueId input : node.inputs) fix(input);
-        for (const ValueId output : node.outputs) fix(output);
+      switch (scaling_of(graph_, node)) {
+        case Scaling::kLayer:
+          break;
+        case Scaling::kPasses:
+          for (const ValueId input : node.inputs) tie(input, 0, node.outputs[0]);
+          break;
+        case Scaling::kJoins: {
+          std::size_t channel = 0;
+          for (const ValueId input : node.inputs) {
+            tie(input, channel, node.outputs[0]);
+            channel += count_of(input);
+          }
+          break;
+        }
+        case Scaling::kNone:
+          for (const ValueId input : node.inputs) fix(input);
+          for (const ValueId output : node.outputs) fix(output);
+          break;
       }
     }
     for (std::uint32_t i = 0; i < is_fixed_.size(); ++i) {
-      if (is_fixed_[i]) is_fixed_[streams_.find(i)] = true;
+      if (is_fixed_[i]) is_fixed_[channels_.find(i)] = true;
     }
   }
 
@@ -140,28 +199,32 @@ class Equalizer {
     return channels == found->second.channels.end() ? nullptr : &channels->second;
   }
 
-  // Factors of the channels of each stream, by its root.
+  // A channel that is fixed keeps its numbers, and the others of its stream are compared with it.
   void choose_factors() {
-    std::map<std::uint32_t, std::vector<double>> widest;
+    std::vector<double> widest(is_fixed_.size(), 0);  // by channel, of those that are tied
+    std::map<std::uint32_t, double> largest;          // by stream
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      const std::uint32_t root = streams_.find(i);
-      if (is_fixed_[root] || graph_.values()[i].kind != ValueKind::kResult) continue;
       const ChannelStatistics* channels = channels_of(ValueId{i});
-      const auto count = channel_count(graph_, ValueId{i});
-      if (channels == nullptr || !count || channels->min.size() != *count) continue;
-      std::vector<double>& most = widest.try_emplace(root, *count, 0.0).first->second;
-      if (most.size() != *count) return;
-      for (std::size_t c = 0; c < *count; ++c) {
-        most[c] = std::max({most[c], std::abs(static_cast<double>(channels->min[c])),
-                            std::abs(static_cast<double>(channels->max[c]))});
+      if (channels == nullptr || count_of(ValueId{i}) == 0 || channels->min.size() != count_of(ValueId{i})) continue;
+      for (std::size_t c = 0; c < channels->min.size(); ++c) {
+        const double own =
+            std::max(std::abs(static_cast<double>(channels->min[c])), std::abs(static_cast<double>(channels->max[c])));
+        double& most = widest[channels_.find(first_[i] + static_cast<std::uint32_t>(c))];
+        most = std::max(most, own);
+        double& of_stream = largest[streams_.find(i)];
+        of_stream = std::max(of_stream, own);
       }
     }
-    for (const auto& [root, most] : widest) {
-      const double largest = *std::ranges::max_element(most);
-      if (!(largest > 0) || !std::isfinite(largest)) continue;
-      Factors factors;
-      for (const double own : most) factors.push_back(own > 0 ? factor_of(largest / own) : 1);
-      factors_.emplace(root, std::move(factors));
+    factors_.assign(is_fixed_.size(), 1);
+    for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
+      const auto most = largest.find(streams_.find(i));
+      if (most == largest.end() || !(most->second > 0) || !std::isfinite(most->second)) continue;
+      for (std::uint32_t c = first_[i]; c < first_[i + 1]; ++c) {
+        const std::uint32_t root = channels_.find(c);
+        if (is_fixed_[root] || !(widest[root] > 0)) continue;
+        factors_[c] = factor_of(most->second / widest[root]);
+        scaled_.insert(most->first);
+      }
     }
     keep_worthy();
   }
@@ -175,9 +238,9 @@ class Equalizer {
     std::map<std::uint32_t, Noise> noise;
     for (const Node& node : graph_.nodes()) {
       if (scaling_of(graph_, node) != Scaling::kLayer) continue;
-      const Factors* factors = factors_of(node.inputs[0]);
+      const auto factors = factors_of(node.inputs[0]);
       const ChannelStatistics* channels = channels_of(node.inputs[0]);
-      if (factors == nullptr || channels == nullptr || channels->min.size() != factors->size()) continue;
+      if (!factors || channels == nullptr || channels->min.size() != factors->size()) continue;
       const Range range = range_of(statistics_.values.at(graph_[node.inputs[0]].name));
       double min = 0;
       double max = 0;
@@ -194,8 +257,8 @@ class Equalizer {
         sum.after += weights[c] * step_after * step_after / ((*factors)[c] * (*factors)[c]);
       }
     }
-    std::erase_if(factors_, [&](const auto& row) {
-      const auto found = noise.find(row.first);
+    std::erase_if(scaled_, [&](std::uint32_t stream) {
+      const auto found = noise.find(stream);
       return found == noise.end() || !(found->second.before > kLeastGain * found->second.after);
     });
   }
@@ -229,15 +292,16 @@ class Equalizer {
     }
   }
 
-  const Factors* factors_of(ValueId id) {
-    const auto found = factors_.find(streams_.find(id.index));
-    return found == factors_.end() ? nullptr : &found->second;
+  // Nothing where it stays as it is.
+  std::optional<Factors> factors_of(ValueId id) {
+    if (count_of(id) == 0 || !scaled_.contains(streams_.find(id.index))) return std::nullopt;
+    return Factors(factors_.begin() + first_[id.index], factors_.begin() + first_[id.index + 1]);
   }
 
   void scale_statistics(ValueId id, Statistics& statistics) {
-    const Factors* factors = factors_of(id);
+    const auto factors = factors_of(id);
     const auto found = statistics.values.find(graph_[id].name);
-    if (factors == nullptr || found == statistics.values.end()) return;
+    if (!factors || found == statistics.values.end()) return;
     ValueStatistics& value = found->second;
     const auto axis = static_cast<std::uint32_t>(axis_of_channels(graph_, id).value_or(0));
     const auto channels = value.channels.find(axis);
@@ -281,15 +345,15 @@ class Equalizer {
     Rewriter rewriter(graph_);
     for (const Node& node : graph_.nodes()) {
       const bool is_layer = scaling_of(graph_, node) == Scaling::kLayer;
-      const Factors* of_input = is_layer ? factors_of(node.inputs[0]) : nullptr;
-      const Factors* of_result = is_layer ? factors_of(node.outputs[0]) : nullptr;
-      if (of_input == nullptr && of_result == nullptr) {
+      const auto of_input = is_layer ? factors_of(node.inputs[0]) : std::nullopt;
+      const auto of_result = is_layer ? factors_of(node.outputs[0]) : std::nullopt;
+      if (!of_input && !of_result) {
         rewriter.copy(node);
         continue;
       }
       std::vector<ValueId> inputs = rewriter.map(node.inputs);
       inputs[1] = scaled_constant(rewriter.graph(), node, 1, of_input, of_result);
-      if (node.inputs.size() > 2) inputs[2] = scaled_constant(rewriter.graph(), node, 2, nullptr, of_result);
+      if (node.inputs.size() > 2) inputs[2] = scaled_constant(rewriter.graph(), node, 2, std::nullopt, of_result);
       Graph& out = rewriter.graph();
       const ValueId result = node.outputs[0];
       const NodeId made = out.add_node(node.op, node.attrs, std::move(inputs),
@@ -299,8 +363,8 @@ class Equalizer {
     return without_dead_code(std::move(rewriter).finish());
   }
 
-  ValueId scaled_constant(Graph& out, const Node& node, std::size_t i, const Factors* of_input,
-                          const Factors* of_result) {
+  ValueId scaled_constant(Graph& out, const Node& node, std::size_t i, const std::optional<Factors>& of_input,
+                          const std::optional<Factors>& of_result) {
     const Value& value = graph_[node.inputs[i]];
     const Constant& constant = *graph_.constant(node.inputs[i]);
     const Tensor data = Tensor::from(*constant.data);
@@ -308,8 +372,8 @@ class Equalizer {
     const auto from = data.data<float>();
     const auto to = scaled.mutable_data<float>();
     each_weight(node, data, [&](std::size_t output, std::size_t input, std::size_t at) {
-      double factor = of_result == nullptr ? 1 : (*of_result)[output];
-      if (of_input != nullptr) factor /= (*of_input)[input];
+      double factor = !of_result ? 1 : (*of_result)[output];
+      if (of_input) factor /= (*of_input)[input];
       to[at] = static_cast<float>(static_cast<double>(from[at]) * factor);
     });
     return out.add_constant(out.unused_name(value.name + ".equalized"), scaled.view(), constant.fqn);
@@ -317,9 +381,12 @@ class Equalizer {
 
   const Graph& graph_;
   const Statistics& statistics_;
-  UnionFind streams_;
-  std::vector<bool> is_fixed_;  // by value; of roots, whether anything of the stream is
-  std::map<std::uint32_t, Factors> factors_;
+  UnionFind streams_;                 // of values
+  std::vector<std::uint32_t> first_;  // by value: its first channel
+  UnionFind channels_;                // those that are scaled alike
+  std::vector<bool> is_fixed_;        // by channel; of roots, whether any that is tied to it is
+  std::vector<double> factors_;       // by channel
+  std::set<std::uint32_t> scaled_;    // streams, by their roots
 };
 
 }  // namespace

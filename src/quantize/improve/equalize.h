@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/expected.h"
 #include "ir/graph.h"
@@ -12,7 +15,8 @@ namespace isthmus {
 struct Equalized {
   Graph graph;
   Statistics statistics;
-  std::size_t streams = 0;  // how many were scaled
+  std::size_t streams = 0;                             // how many were scaled
+  std::map<std::string, std::vector<double>> factors;  // by name of a value that was scaled: of its channels
 };
 
 // A stream is all values that must be scaled alike because what stands between them keeps channels apart and scales
