@@ -165,7 +165,7 @@ class Gate {
     std::optional<std::size_t> worst;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const Loss loss = loss_of(score_, scores[i]);
-      if (!is_harm(loss, kMaxLossOfOneDb) || is_needed(scores[i])) continue;
+      if (on_[i]->adds_precision || !is_harm(loss, kMaxLossOfOneDb) || is_needed(scores[i])) continue;
       if (!worst || loss_of(score_, scores[*worst]) < loss) worst = i;
     }
     if (!worst) return false;

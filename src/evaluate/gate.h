@@ -43,8 +43,8 @@ struct GateOptions {
 
 // The configuration without the techniques that hurt. First all of them together are compared with plain rounding: the
 // usual case costs two attempts. Where they are worse on an output, they are switched off one by one, the one whose
-// removal helps most first. With `tries_each`, any technique that hurts alone goes, too. A technique that costs time
-// goes where it gains less than its row asks for on every output.
+// removal helps most first. With `tries_each`, any technique that hurts alone goes, too, unless it does nothing but add
+// precision. A technique that costs time goes where it gains less than its row asks for on every output.
 //
 // Worse means by more than these limits over all samples, or on the held-out ones where it is more than chance explains
 // and, with few numbers, all samples together gain nothing: one sample of ten classes differs by some dB in any two

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "session/stages.h"
 #include "quantize/plan/plan.h"
+#include "session/stages.h"
 #include "targets/partitioning.h"
 #include "targets/target.h"
 

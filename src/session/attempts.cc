@@ -9,14 +9,20 @@
 
 namespace isthmus {
 
+const InputMoments* Attempts::moments() {
+  if (!moments_) moments_ = input_moments(inputs_.prepared.graph, inputs_.calibrated).value_or(InputMoments{});
+  return moments_->empty() ? nullptr : &*moments_;
+}
+
 Expected<Tried*> Attempts::quantized(const QuantConfig& config) {
   std::vector<bool> techniques = techniques_on(config);
   const auto known = std::ranges::find(tried_, techniques, &Tried::techniques);
   if (known != tried_.end()) return &*known;
   Tried result;
   result.techniques = std::move(techniques);
-  result.model =
-      TRY(quantize(inputs_.prepared, inputs_.target, inputs_.statistics, config, inputs_.refining, result.said));
+  const bool has_moments = config.rounds_together && inputs_.statistics != nullptr;
+  result.model = TRY(quantize(inputs_.prepared, inputs_.target, inputs_.statistics, config, inputs_.refining,
+                              result.said, has_moments ? moments() : nullptr));
   return &tried_.emplace_back(std::move(result));
 }
 

@@ -11,6 +11,7 @@
 #include "calibrate/held_out.h"
 #include "evaluate/evaluate.h"
 #include "quantize/config/config.h"
+#include "quantize/improve/input_moments.h"
 #include "session/compile.h"
 #include "session/prepare.h"
 #include "session/quantize.h"
@@ -26,6 +27,7 @@ struct AttemptInputs {
   const std::vector<std::optional<TensorView>>& examples;
   const Statistics* statistics = nullptr;  // null: types without numbers
   std::vector<Sample> refining;            // for techniques that run samples
+  std::vector<Sample> calibrated;          // that the statistics have seen
   std::vector<Order> input_orders;
   bool is_reproducible = false;  // trials run on the reference interpreters
 };
@@ -51,7 +53,11 @@ class Attempts {
   const std::deque<Tried>& tried() const { return tried_; }
 
  private:
+  // Null where the model cannot run on the reference kernels, or would take too long.
+  const InputMoments* moments();
+
   AttemptInputs inputs_;
+  std::optional<InputMoments> moments_;
   std::deque<Tried> tried_;
 };
 

@@ -45,19 +45,24 @@ Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const
 }  // namespace
 
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
-                                  const QuantConfig& config, Diagnostics& diagnostics) {
+                                  const QuantConfig& config, Diagnostics& diagnostics, const InputMoments* moments) {
   QuantizedModel result;
   StageClock clock(result.times);
   result.model = TRY(settle_pins(prepared.graph, target, diagnostics));
   Equalized equalized;
+  InputMoments equalized_moments;
   if (config.equalize && statistics != nullptr) {
     equalized = TRY(clock.stage(Stage::kEqualize, equalize(result.model, *statistics)));
     result.model = std::move(equalized.graph);
     statistics = &equalized.statistics;
+    if (moments != nullptr && !equalized.factors.empty()) {
+      equalized_moments = scaled(*moments, result.model, equalized.factors);
+      moments = &equalized_moments;
+    }
   }
   result.plan = TRY(clock.stage(Stage::kPlan, plan_with_pins(result.model, target, statistics, config, diagnostics)));
   const Graph& graph = result.model;
-  result.quantized = TRY(clock.stage(Stage::kQuantize, apply(graph, result.plan, target, statistics, config)));
+  result.quantized = TRY(clock.stage(Stage::kQuantize, apply(graph, result.plan, target, statistics, config, moments)));
   TRY(verify(result.quantized.graph));
   TRY(clock.stage(Stage::kProve, prove(result.quantized, target, graph, config)));
   result.partitioning = clock.stage(Stage::kPartition, partition(result.quantized.graph, target));
@@ -104,17 +109,17 @@ QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const
 
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
-                                  Diagnostics& diagnostics) {
+                                  Diagnostics& diagnostics, const InputMoments* moments) {
   QuantConfig wanted = config;
   if (config.promote > 0) {
     Diagnostics ignored;
-    const QuantizedModel first = TRY(quantize(prepared, target, statistics, config, ignored));
+    const QuantizedModel first = TRY(quantize(prepared, target, statistics, config, ignored, moments));
     const auto source = given_samples(samples);
     wanted =
         with_promoted(config, first, target,
                       TRY(layer_errors(first.model, first.quantized, first.plan, target, *source, samples.size())));
   }
-  QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics));
+  QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics, moments));
   if (config.bias_correction == BiasCorrection::kSequential) {
     StageClock clock(result.times);
     TRY(clock.stage(Stage::kCorrect, correct_biases(result.model, result.quantized, target, samples)));

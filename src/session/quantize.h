@@ -9,6 +9,7 @@
 #include "ir/graph.h"
 #include "quantize/apply/apply.h"
 #include "quantize/config/config.h"
+#include "quantize/improve/input_moments.h"
 #include "quantize/plan/plan.h"
 #include "session/prepare.h"
 #include "session/stage.h"
@@ -27,9 +28,11 @@ struct QuantizedModel {
 };
 
 // Without statistics the types are right and the parameters mean nothing: enough to say where each node runs. The
-// result has been proven against the demands of the target.
+// result has been proven against the demands of the target. With moments of what the layers of the prepared graph read,
+// weights are rounded together.
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
-                                  const QuantConfig& config, Diagnostics& diagnostics);
+                                  const QuantConfig& config, Diagnostics& diagnostics,
+                                  const InputMoments* moments = nullptr);
 
 // Whether the configuration asks for something that has to see samples again.
 bool needs_samples(const QuantConfig& config);
@@ -37,6 +40,6 @@ bool needs_samples(const QuantConfig& config);
 // The same with some samples at hand: the worst nodes in float where that is wanted, biases corrected layer by layer.
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
-                                  Diagnostics& diagnostics);
+                                  Diagnostics& diagnostics, const InputMoments* moments = nullptr);
 
 }  // namespace isthmus

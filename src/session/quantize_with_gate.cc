@@ -51,6 +51,7 @@ bool has_float_stem(const GateInputs& inputs) {
 struct TrialData {
   std::vector<Trial> trials;
   std::optional<Statistics> statistics;  // of other samples than the trials'; else those of all samples serve
+  std::vector<Sample> calibrated;        // those others
 };
 
 Expected<Runner> reference_of(const GateInputs& inputs) {
@@ -73,11 +74,10 @@ Expected<TrialData> trial_data_of(const GateInputs& inputs, std::vector<StageTim
     return {};
   };
   for (const Sample& sample : inputs.held_out.samples) TRY(add(sample, true));
-  std::vector<Sample> calibrated;
   if (has_states) return result;
   for (std::size_t i = 0; i < (is_split ? seen.size() : std::min(kSeenTrialsLarge, seen.size())); ++i) {
     if (is_split && i % 2 == 0) {
-      calibrated.push_back(seen[i]);
+      result.calibrated.push_back(seen[i]);
     } else {
       TRY(add(seen[i], false));
     }
@@ -86,14 +86,15 @@ Expected<TrialData> trial_data_of(const GateInputs& inputs, std::vector<StageTim
   StageClock clock(times);
   const xnnpack::ThreadPool threads(inputs.threads);
   Diagnostics said_before;
-  const auto samples = given_samples(std::move(calibrated));
+  const auto samples = given_samples(result.calibrated);
   result.statistics = TRY(clock.stage(
       Stage::kCalibrate, calibrate(prepared, inputs.float_model, *samples, threads, {}, said_before, inputs.kernels)));
   return result;
 }
 
-AttemptInputs with_statistics(AttemptInputs inputs, const Statistics& statistics) {
-  inputs.statistics = &statistics;
+AttemptInputs apart_from_trials(AttemptInputs inputs, const TrialData& data) {
+  inputs.statistics = &*data.statistics;
+  inputs.calibrated = data.calibrated;
   return inputs;
 }
 
@@ -130,7 +131,7 @@ Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::functio
     // A model that cannot run here is not judged here.
     if (const auto data = trial_data_of(inputs, apart_times)) {
       append_times(result.times, apart_times, "trials");
-      if (data->statistics) apart.emplace(with_statistics(inputs.attempt, *data->statistics));
+      if (data->statistics) apart.emplace(apart_from_trials(inputs.attempt, *data));
       const Attempt attempt = [&](const QuantConfig& config) -> Expected<Runner> {
         if (auto goes_on = before_attempt(); !goes_on) {
           cancelled = goes_on.error();

@@ -158,6 +158,7 @@ Expected<void> Session::State::quantize_model() {
                                 .examples = examples,
                                 .statistics = statistics ? &*statistics : nullptr,
                                 .refining = {},
+                                .calibrated = held_out.seen,
                                 .input_orders = input_orders,
                                 .is_reproducible = options.data.is_reproducible},
                     .float_model = *float_model,

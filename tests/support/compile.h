@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <span>
 
-#include "session/stages.h"
 #include "program/run/method.h"
+#include "session/stages.h"
 #include "support/models.h"
 
 namespace isthmus::test {

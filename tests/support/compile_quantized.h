@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "calibrate/samples.h"
-#include "session/stages.h"
 #include "quantize/config/config.h"
+#include "session/stages.h"
 
 namespace isthmus::test {
 

@@ -9,11 +9,11 @@
 
 #include "interpret/interpreter.h"
 #include "ir/text.h"
-#include "session/stages.h"
 #include "quantize/apply/weights.h"
 #include "quantize/config/grid.h"
 #include "quantize/prove/prove.h"
 #include "report/explain.h"
+#include "session/stages.h"
 #include "support/calls.h"
 #include "support/quantized_graphs.h"
 #include "targets/registry.h"

@@ -59,6 +59,7 @@ bias_correction = "sequential"
 weights = "minmax"
 equalize = true
 promote = 3
+weight_rounding = "nearest"
 [[rule]]
 node = "fc_?"
 module = "blocks.*"
@@ -81,6 +82,7 @@ precision = "float"
   EXPECT_EQ(read.outputs, BorderType::kInt8);
   EXPECT_EQ(read.bias_correction, BiasCorrection::kSequential);
   EXPECT_FALSE(read.mse_weights);
+  EXPECT_FALSE(read.rounds_together);
   EXPECT_TRUE(read.equalize);
   EXPECT_EQ(read.promote, 3U);
   ASSERT_EQ(read.rules.size(), 2U);
@@ -93,10 +95,10 @@ precision = "float"
   EXPECT_EQ(first.estimator, find_estimator("entropy"));
   EXPECT_EQ(first.per_channel, true);
   EXPECT_EQ(first.range, (Range{-4, 4.5}));
-  EXPECT_EQ(first.line, 12U);
+  EXPECT_EQ(first.line, 13U);
   EXPECT_EQ(read.rules[1].in_float, true);
   EXPECT_EQ(read.rules[1].storage, std::nullopt);
-  EXPECT_EQ(read.rules[1].line, 21U);
+  EXPECT_EQ(read.rules[1].line, 22U);
 }
 
 TEST(QuantConfig, MistakesNameFileLineAndWhatIsAllowed) {

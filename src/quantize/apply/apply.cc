@@ -25,8 +25,8 @@ namespace {
 class Applier {
  public:
   Applier(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const Statistics* statistics,
-          const QuantConfig& config)
-      : graph_(graph), plan_(plan), target_(target), statistics_(statistics), config_(config) {}
+          const QuantConfig& config, const InputMoments* moments)
+      : graph_(graph), plan_(plan), target_(target), statistics_(statistics), config_(config), moments_(moments) {}
 
   Expected<Quantized> run() {
     Diagnostics ignored;
@@ -73,13 +73,17 @@ class Applier {
     const bool stands_for_input = made.index < source_.size() && source_[made.index] == input;
     if (stands_for_input && readers_[input.index] == 1) remember(made, result);
   }
-  ValueId emit(Op op, Attrs attrs, ValueId input, std::string_view stem, TensorType type, ValueId stands_for) {
+  ValueId emit(Op op, Attrs attrs, ValueId input, std::string_view stem, TensorType type,
+               std::optional<ValueId> stands_for) {
     const Node* maker = out_.producer(input);
     Origin origin = maker == nullptr ? Origin{} : maker->origin;
     const NodeId node =
         out_.add_node(op, std::move(attrs), {input}, {{out_.unused_name(stem), std::move(type)}}, std::move(origin));
-    remember(out_[node].outputs[0], stands_for);
+    if (stands_for) remember(out_[node].outputs[0], *stands_for);
     return out_[node].outputs[0];
+  }
+  ValueId dequantized(ValueId input, std::string_view stem, TensorType type, std::optional<ValueId> stands_for = {}) {
+    return emit(Op::kDequantize, DequantizeAttrs{}, input, stem, std::move(type), stands_for);
   }
 
   // 8-bit codes without sign are those with it, moved by half of their number.
@@ -130,8 +134,7 @@ class Applier {
     if (const Constant* constant = graph_.constant(id)) {
       known = out_.add_constant(graph_[id].name, graph_.type(id), *constant);
     } else {
-      known = emit(Op::kDequantize, DequantizeAttrs{}, in_codes_.at({id, group_of(id)}), graph_[id].name + ".float",
-                   graph_.type(id), id);
+      known = dequantized(in_codes_.at({id, group_of(id)}), graph_[id].name + ".float", graph_.type(id), id);
     }
     return *known;
   }
@@ -188,7 +191,7 @@ class Applier {
   Expected<ValueId> from_codes(ValueId id) {
     const auto codes = TRY(kept_codes(id));
     if (!codes) return as_float(id);
-    return emit(Op::kDequantize, DequantizeAttrs{}, *codes, graph_[id].name + ".float", graph_.type(id), id);
+    return dequantized(*codes, graph_[id].name + ".float", graph_.type(id), id);
   }
 
   // Of a table, only what is picked is converted: the codes are picked first. False where that cannot be.
@@ -205,8 +208,7 @@ class Applier {
         {{out_.unused_name(graph_[output].name + ".codes"), {DType::kI8, type.shape, out_.type(*table).quant}}},
         node.origin);
     remember(out_[made].outputs[0], output);
-    in_float_[output.index] =
-        emit(Op::kDequantize, DequantizeAttrs{}, out_[made].outputs[0], graph_[output].name, type, output);
+    in_float_[output.index] = dequantized(out_[made].outputs[0], graph_[output].name, type, output);
     return true;
   }
 
@@ -398,11 +400,18 @@ class Applier {
     LayerOptions options{.per_channel = per_channel,
                          .least_squares = config_.mse_weights,
                          .input_means = is_corrected ? means_of(node) : std::nullopt,
+                         .moments = moments_of(node),
                          .sums = sums};
     if (!options.input_means) return options;
     options.keeps_zeros = makes_zeros(graph_, node, *statistics_);
     if (options.keeps_zeros && node.inputs.size() <= 2) options.input_means.reset();
     return options;
+  }
+
+  const LayerMoments* moments_of(const Node& node) const {
+    if (moments_ == nullptr || !config_.rounds_together) return nullptr;
+    const auto found = moments_->find(graph_[node.outputs[0]].name);
+    return found == moments_->end() || found->second.rows == 0 ? nullptr : &found->second;
   }
 
   // By channel of the node's input, where calibration has seen them.
@@ -456,6 +465,7 @@ class Applier {
   const TargetDesc& target_;
   const Statistics* statistics_;
   const QuantConfig& config_;
+  const InputMoments* moments_;
   std::vector<NodeSettings> settings_;
   Graph out_;
   std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
@@ -468,8 +478,8 @@ class Applier {
 }  // namespace
 
 Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
-                          const Statistics* statistics, const QuantConfig& config) {
-  return Applier(graph, plan, target, statistics, config).run();
+                          const Statistics* statistics, const QuantConfig& config, const InputMoments* moments) {
+  return Applier(graph, plan, target, statistics, config, moments).run();
 }
 
 }  // namespace isthmus

@@ -1,6 +1,7 @@
 // Writes a plan into the graph: integer types, quantized constants, explicit quantize / dequantize / rescale nodes.
 #pragma once
 
+#include "quantize/improve/input_moments.h"
 #include "quantize/plan/plan.h"
 
 namespace isthmus {
@@ -14,8 +15,10 @@ struct Quantized {
   bool has_ranges = true;
 };
 
-// Nothing else of the plan survives: parameters live in the types. Without ranges constants have no data.
+// Weights are rounded together where there are moments of what layers read. Nothing else of the plan survives:
+// parameters live in the types. Without ranges constants have no data.
 Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
-                          const Statistics* statistics, const QuantConfig& config);
+                          const Statistics* statistics, const QuantConfig& config,
+                          const InputMoments* moments = nullptr);
 
 }  // namespace isthmus

@@ -8,6 +8,7 @@
 
 #include "interpret/tensor.h"
 #include "quantize/config/grid.h"
+#include "quantize/improve/round_weights.h"
 #include "targets/integers.h"
 
 namespace isthmus {
@@ -247,6 +248,48 @@ double gained(const Node& node, const Channels& layout, std::span<const float> n
   return sum;
 }
 
+// Rounds the weights of output channels so that their errors cancel. The channels of a group come one after the other.
+class JointRounding {
+ public:
+  JointRounding(const LayerOptions& options, std::size_t channels) : options_(options), channels_(channels) {}
+
+  void round(std::span<const float> weights, double scale, std::size_t channel, bool is_corrected,
+             std::span<std::int8_t> quantized) {
+    const LayerMoments& moments = *options_.moments;
+    const std::size_t group = channel / (channels_ / moments.groups);
+    if (group != group_) forms_ = {};
+    group_ = group;
+    std::vector<double>& form = forms_[is_corrected ? 1 : 0];
+    if (form.empty()) {
+      std::vector<double> corrected;
+      if (is_corrected) {
+        const std::vector<double>& means = *options_.input_means;
+        const std::size_t window = moments.groups * moments.length / means.size();
+        for (std::size_t i = 0; i < moments.length; ++i) {
+          corrected.push_back(means[(group * moments.length + i) / window]);
+        }
+      }
+      form = error_form(moments, group, corrected);
+    }
+    round_together(weights, scale, form, static_cast<int>(kMostCode), quantized);
+  }
+
+ private:
+  const LayerOptions& options_;
+  std::size_t channels_;
+  std::size_t group_ = 0;
+  std::array<std::vector<double>, 2> forms_;  // of channels whose bias makes up for nothing, and of others
+};
+
+// Whether the moments are those of such weights.
+bool has_moments(const Channels& layout, const LayerOptions& options) {
+  if (options.moments == nullptr || layout.groups * layout.outer != 1) return false;
+  const LayerMoments& moments = *options.moments;
+  if (moments.length != layout.inner || moments.groups == 0 || layout.channels % moments.groups != 0) return false;
+  return !options.input_means ||
+         (!options.input_means->empty() && moments.groups * moments.length % options.input_means->size() == 0);
+}
+
 }  // namespace
 
 Magnitudes magnitudes_of(const Node& node, const TensorView& weights) {
@@ -274,6 +317,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   const std::vector<float> scales = scales_of(layout, numbers, offsets, input_scale, options);
   const auto scale_of = [&](std::size_t c) { return scales[scales.size() == 1 ? 0 : c]; };
 
+  const bool is_joint = has_moments(layout, options);
+  JointRounding joint(options, layout.channels);
   const std::size_t window = window_of(weights, layout);
   std::vector<std::byte> bytes(numbers.size());
   const std::span<std::int8_t> codes(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
@@ -288,13 +333,17 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
         codes[at] = static_cast<std::int8_t>(code_of(static_cast<double>(numbers[at]), scale));
       }
     }
-    for (std::size_t at = c * layout.inner; options.least_squares && window > 1 && at < (c + 1) * layout.inner;
-         at += window) {
-      balance(numbers.subspan(at, window), scale, codes.subspan(at, window));
-    }
     double offset = offsets.empty() ? 0 : static_cast<double>(offsets[c]);
     const bool is_corrected =
         options.input_means && layout.groups * layout.outer == 1 && !(options.keeps_zeros && offset == 0);
+    if (is_joint) {
+      const std::size_t at = c * layout.inner;
+      joint.round(numbers.subspan(at, layout.inner), scale, c, is_corrected, codes.subspan(at, layout.inner));
+    }
+    for (std::size_t at = c * layout.inner;
+         !is_joint && options.least_squares && window > 1 && at < (c + 1) * layout.inner; at += window) {
+      balance(numbers.subspan(at, window), scale, codes.subspan(at, window));
+    }
     if (is_corrected) {
       offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
     }

@@ -8,6 +8,7 @@
 #include "base/tensor.h"
 #include "ir/graph.h"
 #include "quantize/config/config.h"
+#include "quantize/improve/input_moments.h"
 #include "stats/statistics.h"
 #include "targets/integers.h"
 
@@ -22,6 +23,8 @@ struct LayerOptions {
   bool least_squares = true;
   // The mean of each channel of the input, where the bias is to make up for what rounding the weights does to it.
   std::optional<std::vector<double>> input_means;
+  // Of the layer's input, where weights are to be rounded so that their errors cancel; null where they are not.
+  const LayerMoments* moments = nullptr;
   // Channels without a bias get none: they take zeros to zeros, and what reads them may divide by their norm.
   bool keeps_zeros = false;
   // Of the device, for input codes of 8 bits; null where it has none.

@@ -49,6 +49,7 @@ constexpr Word<BiasCorrection> kCorrections[] = {{"analytic", BiasCorrection::kA
                                                  {"sequential", BiasCorrection::kSequential},
                                                  {"off", BiasCorrection::kOff}};
 constexpr Word<bool> kWeights[] = {{"mse", true}, {"minmax", false}};
+constexpr Word<bool> kRoundings[] = {{"together", true}, {"nearest", false}};
 constexpr Word<std::optional<DType>> kPrecisions[] = {
     {"float", std::nullopt}, {"int8", DType::kI8}, {"int16", DType::kI16}};
 
@@ -188,6 +189,7 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"outputs", read_choice<&QuantConfig::outputs, kBorders, QuantConfig>},
     {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>},
     {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
+    {"weight_rounding", read_choice<&QuantConfig::rounds_together, kRoundings, QuantConfig>},
     {"equalize", read_truth<&QuantConfig::equalize, QuantConfig>},
     {"front", read_front},
     {"wide", read_truth<&QuantConfig::wide, QuantConfig>},

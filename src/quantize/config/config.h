@@ -11,6 +11,7 @@
 //   outputs = "float"
 //   bias_correction = "analytic"  # or "off", "sequential"
 //   weights = "mse"               # scales of weights by least squares; "minmax": by the largest number
+//   weight_rounding = "together"  # so that errors of weights cancel, by second moments of what layers read; "nearest"
 //   equalize = true               # channels of one range, by factors that weights take and give back
 //   front = 0.075                 # share of the model's products that its first layers may compute in float, or of 16
 //                                 # bits where the target has no float
@@ -76,8 +77,9 @@ struct QuantConfig {
   BorderType inputs = BorderType::kFloat;
   BorderType outputs = BorderType::kFloat;
   BiasCorrection bias_correction = BiasCorrection::kAnalytic;
-  bool mse_weights = true;  // scales of weights by least squares, else by the largest number
-  bool equalize = true;     // channels of one range, by factors that weights take and give back
+  bool mse_weights = true;      // scales of weights by least squares, else by the largest number
+  bool rounds_together = true;  // weights so that their errors cancel, by what the samples say of the layer's inputs
+  bool equalize = true;         // channels of one range, by factors that weights take and give back
   // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
   // and their weights next to nothing, they stay in float where the target has it, or read 16 bits.
   double front = 0.075;
