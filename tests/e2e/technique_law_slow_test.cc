@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluate/gate.h"
+#include "quantize/config/techniques.h"
+#include "session/calibrate.h"
+#include "session/prepare.h"
 #include "session/quantize.h"
 #include "session/runners.h"
-#include "quantize/config/techniques.h"
 #include "support/command_line.h"
 #include "support/models.h"
 #include "support/random_quant_model.h"

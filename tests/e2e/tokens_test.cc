@@ -22,13 +22,15 @@ Tensor waves(std::vector<std::int64_t> sizes) {
   return tensor;
 }
 
-// Indices of two axes, as a batch of sentences has them.
-Graph classifier() {
+// Indices of two axes, as a batch of sentences has them. `farthest` is a number of the table beside waves of size 1.
+Graph classifier(float farthest = 1) {
   Graph graph;
   const ValueId tokens = graph.add_input("tokens", {DType::kI64, {Dim(1), Dim(6)}});
   Emitter emitter(graph);
   emitter.begin({}, "net");
-  const ValueId table = emitter.constant(waves({kWords, kWidth}).view());
+  Tensor numbers = waves({kWords, kWidth});
+  numbers.mutable_data<float>()[5] = farthest;
+  const ValueId table = emitter.constant(numbers.view());
   const ValueId weight = emitter.constant(waves({kClasses, kWidth}).view());
   const ValueId rows = *emitter.emit(Op::kIndexSelect, AxisAttrs{0}, {table, tokens});
   const ValueId bent = *emitter.unary(Op::kTanh, rows);
@@ -71,6 +73,39 @@ TEST(Tokens, RowsOfCodesArePickedOnTheHost) {
   const auto& nodes = program.model.quantized.graph.nodes();
   const auto picked = std::ranges::find(nodes, Op::kIndexSelect, &Node::op);
   EXPECT_EQ(program.model.quantized.graph.type(picked->outputs[0]).dtype, DType::kI8);
+}
+
+// Eight bits between -8 and 8 lose much of numbers below 1. Two int8 numbers side by side keep them, with one lookup.
+TEST(Tokens, RowsThatLoseTooMuchAreTwoNumbers) {
+  const Graph graph = classifier(8);
+  const auto expected = interpret(graph, sample(5));
+  const auto run = [&](const QuantConfig& config) {
+    const auto program = test::quantize_graph(graph, {sample(0), sample(3)}, config, true, "xnnpack");
+    CHECK(program.has_value(), program ? "" : program.error().text());
+    EXPECT_EQ(program->delegates(), 1U);
+    EXPECT_EQ(host_ops_of(*program), std::vector<Op>{Op::kIndexSelect});
+    const auto& nodes = program->model.quantized.graph.nodes();
+    const auto picked = std::ranges::find(nodes, Op::kIndexSelect, &Node::op);
+    const TensorType& type = program->model.quantized.graph.type(picked->outputs[0]);
+    EXPECT_EQ(type.dtype, DType::kI8);
+    const auto found = test::run_program(*program, sample(5));
+    CHECK(found.has_value(), found ? "" : found.error().text());
+    return std::pair(type.shape.back().value(), test::sqnr(*found, *expected));
+  };
+  QuantConfig narrow;
+  narrow.widen = 0;
+  QuantRule in_float;  // so that nothing but the table is rounded
+  in_float.op = "linear";
+  in_float.in_float = true;
+  narrow.rules.push_back(in_float);
+  QuantConfig wide = narrow;
+  wide.widen = 0.1;
+  const auto [one_length, one_db] = run(narrow);
+  const auto [two_length, two_db] = run(wide);
+  EXPECT_EQ(one_length, kWidth);
+  EXPECT_EQ(two_length, 2 * kWidth);
+  EXPECT_LT(one_db, 60);
+  EXPECT_GT(two_db, 70);
 }
 
 TEST(Tokens, OnlyTheIndicesAreCastWhereTheDeviceGathers) {

@@ -12,9 +12,11 @@
 #include "interpret/tensor.h"
 #include "ir/nearest_code.h"
 #include "ir/readers.h"
+#include "ops/halves.h"
 #include "ops/table.h"
 #include "quantize/apply/weights.h"
 #include "quantize/apply/zeros.h"
+#include "quantize/config/grid.h"
 #include "quantize/plan/groups.h"
 #include "quantize/plan/ratios.h"
 #include "stats/measure.h"
@@ -194,9 +196,55 @@ class Applier {
     return dequantized(*codes, graph_[id].name + ".float", graph_.type(id), id);
   }
 
+  // Rows of a table whose numbers lose too much in 8 bits: each is kept as two int8 numbers, the second of which is
+  // what the first one loses. They lie side by side, so that one lookup picks both. False where that cannot be, or need
+  // not.
+  Expected<bool> add_picked_halves(const Node& node) {
+    constexpr double kEnough = 0x1p-16;  // the power of noise over that of the numbers: 48 dB
+    constexpr double kParts = 254;       // of a step
+    const Tensor data = Tensor::from(*graph_.constant(node.inputs[0])->data);
+    const auto* along = std::get_if<AxisAttrs>(&node.attrs);
+    const ValueId output = node.outputs[0];
+    const bool picks_rows =
+        along != nullptr && data.rank() >= 2 && along->axis + 1 < data.rank() && node.inputs.size() == 2 &&
+        graph_.type(output).rank() + 1 == graph_.type(node.inputs[0]).rank() + graph_.type(node.inputs[1]).rank();
+    const Moments moments = measure(data.data<float>());
+    if (!picks_rows || moments.nans + moments.infinities > 0) return false;
+    const double most =
+        std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
+    const Quant quant{{static_cast<float>(std::max(most / 127, kLeastScale))}, 0, -1};
+    const auto scale = static_cast<double>(quant.scale());
+    if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares) return false;
+    std::vector<std::int64_t> sizes = data.sizes();
+    const auto length = static_cast<std::size_t>(sizes.back());
+    sizes.back() *= 2;
+    Tensor codes(DType::kI8, sizes);
+    const auto round = [](double steps) { return std::clamp(std::nearbyint(steps), -127.0, 127.0); };
+    for (std::size_t i = 0; i < data.data<float>().size(); ++i) {
+      const std::size_t at = i / length * 2 * length + i % length;
+      const double steps = static_cast<double>(data.data<float>()[i]) / scale;
+      codes.mutable_data<std::int8_t>()[at] = static_cast<std::int8_t>(round(steps));
+      codes.mutable_data<std::int8_t>()[at + length] = static_cast<std::int8_t>(round((steps - round(steps)) * kParts));
+    }
+    const Constant constant{graph_.constant(node.inputs[0])->fqn, codes.view(), std::nullopt};
+    const ValueId table = out_.add_constant(out_.unused_name(graph_[node.inputs[0]].name + ".codes"),
+                                            {DType::kI8, Shape(sizes.begin(), sizes.end()), quant}, constant);
+    Shape shape = graph_.type(output).shape;
+    shape.back() = Dim(sizes.back());
+    const std::string& name = graph_[output].name;
+    const NodeId picked = out_.add_node(node.op, node.attrs, {table, as_float(node.inputs[1])},
+                                        {{out_.unused_name(name + ".codes"), {DType::kI8, shape, quant}}}, node.origin);
+    const ValueId halves = dequantized(out_[picked].outputs[0], name + ".halves", {DType::kF32, shape});
+    Emitter emitter(out_);
+    emitter.begin(node.origin, name);
+    in_float_[output.index] = TRY(sum_of_halves(emitter, halves, 1 / kParts));
+    return true;
+  }
+
   // Of a table, only what is picked is converted: the codes are picked first. False where that cannot be.
   Expected<bool> add_picked_codes(const Node& node) {
     if (node.op == Op::kForeign || !picks_elements(node.op) || !is_kept_as_codes(node, 0)) return false;
+    if (config_.widen > 0 && TRY(add_picked_halves(node))) return true;
     const auto table = TRY(kept_codes(node.inputs[0]));
     if (!table) return false;
     std::vector<ValueId> inputs{*table};
