@@ -100,6 +100,14 @@ std::string group_text(const std::string& cause, const std::vector<const Compile
   return out;
 }
 
+void set_diagnostics(CompileSummary& summary, const Diagnostics& diagnostics) {
+  summary.warnings.clear();
+  summary.notes.clear();
+  for (const Diagnostic& entry : diagnostics.entries()) {
+    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
+  }
+}
+
 // How far the program is from the model in float.
 void add_comparison(const Session& session, CompileSummary::File& file) {
   file.samples = session.has_statistics() ? session.statistics().samples : 0;
@@ -147,9 +155,7 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
     summary.outputs.push_back(io_row(outcome.graph, *id, fmt::format("output_{}", summary.outputs.size())));
   }
   if (quantized != nullptr) add_plan(summary, target, quantized->model, quantized->plan);
-  for (const Diagnostic& entry : diagnostics.entries()) {
-    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
-  }
+  set_diagnostics(summary, diagnostics);
   return summary;
 }
 
@@ -192,6 +198,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
 void add_file(CompileSummary& summary, const std::string& path, const Session& session) {
   add_file(summary, path, session.graph(), session.compiled());
   if (session.quantized() != nullptr) add_comparison(session, *summary.file);
+  set_diagnostics(summary, session.diagnostics());
   summary.times = session.times();
 }
 
