@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 
 namespace isthmus {
 namespace {
@@ -70,26 +72,57 @@ void MappedFile::forget_pages() const {
 
 Expected<Blob> map_file(const std::string& path) { return TRY(MappedFile::open(path)).bytes(); }
 
-Expected<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const FileDescriptor file(::mkstemp(temporary.data()));
-  if (file.get() < 0) return system_error("create a file beside", path);
+namespace {
+
+Expected<void> write_all(int file, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      auto error = system_error("write", path);
-      ::unlink(temporary.c_str());
-      return error;
-    }
+    if (written < 0) return system_error("write", path);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
-  if (::fchmod(file.get(), 0644) != 0 || ::fsync(file.get()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    auto error = system_error("write", path);
-    ::unlink(temporary.c_str());
-    return error;
-  }
   return {};
+}
+
+// A device or a pipe takes the bytes as they come.
+Expected<void> write_through(const std::string& file_name, std::span<const std::byte> bytes, const std::string& path) {
+  const FileDescriptor file(::open(file_name.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_error("write", path);
+  return write_all(file.get(), bytes, path);
+}
+
+// A new file beside the other, with the permissions that the process gives to new files.
+int create_beside(const std::string& file_name, std::string& temporary) {
+  constexpr int kMaxTries = 100;
+  static std::atomic<unsigned> count = 0;
+  for (int i = 0; i < kMaxTries; ++i) {
+    temporary = fmt::format("{}.{}-{}", file_name, ::getpid(), ++count);
+    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+}  // namespace
+
+// Links are followed, and what is not a regular file is written through. A file that was there keeps its permissions.
+Expected<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string file_name = followed(path);
+  struct stat former {};
+  const bool exists = ::stat(file_name.c_str(), &former) == 0;
+  if (exists && !S_ISREG(former.st_mode)) return write_through(file_name, bytes, path);
+  std::string temporary;
+  const FileDescriptor file(create_beside(file_name, temporary));
+  if (file.get() < 0) return system_error("create a file beside", path);
+  auto done = write_all(file.get(), bytes, path);
+  const auto is_placed = [&] {
+    constexpr mode_t kPermissions = 07777;
+    return (!exists || ::fchmod(file.get(), former.st_mode & kPermissions) == 0) && ::fsync(file.get()) == 0 &&
+           ::rename(temporary.c_str(), file_name.c_str()) == 0;
+  };
+  if (done && !is_placed()) done = system_error("write", path);
+  if (!done) ::unlink(temporary.c_str());
+  return done;
 }
 
 }  // namespace isthmus

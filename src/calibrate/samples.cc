@@ -29,7 +29,16 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
   if (options.most == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
   std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
   if (std::filesystem::is_directory(path, problem)) return open_folder(path, graph, options, diagnostics);
+  if (!std::filesystem::exists(path, problem)) {
+    return fail(ErrorKind::kEnvironment, fmt::format("{}: there is no such file or folder", path));
+  }
   if (path.ends_with(".npz")) return open_npz(path, graph, options, diagnostics);
+  if (path.ends_with(".npy")) {
+    return bad_input(
+        fmt::format("{} is a single array: put it into an .npz under the name of its input, or give the "
+                    "folder that holds one .npy file per sample",
+                    path));
+  }
   return bad_input(
       fmt::format("{}: samples are expected in an .npz file, or in a folder of .npy and .npz files", path));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/untrusted_text.h"
 #include "calibrate/sample_files.h"
 #include "calibrate/sample_fit.h"
 
@@ -65,11 +66,30 @@ Expected<void> check_inflation(const NpzArray& array, const OfferedArray& offer,
   return within(budget.take(bytes), offer.text());
 }
 
+// Says which arrays are read under another name than their input's, and which are not read at all.
+void note_names(const std::string& path, const Npz& npz, const Graph& graph, const std::vector<const NpzArray*>& used,
+                Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const std::string& input = graph[graph.inputs()[i]].name;
+    if (used[i]->name == input || used[i]->name == fmt::format("input_{}", i)) continue;
+    diagnostics.note("array-name", input,
+                     fmt::format("input {} is read from array {} of {}, the only one of its type", input,
+                                 shown(used[i]->name), path));
+  }
+  for (const NpzArray& array : npz.arrays()) {
+    const bool is_used = std::ranges::find(used, &array) != used.end();
+    if (is_used || array.name == "labels") continue;
+    diagnostics.warn("unused-array", "",
+                     fmt::format("array {} of {} is not used: it has the name of no input", shown(array.name), path));
+  }
+}
+
 Expected<std::unique_ptr<Samples>> open_checked(const std::string& path, const Graph& graph,
                                                 const SampleOptions& options, Diagnostics& diagnostics) {
   MappedFile file = TRY(MappedFile::open(path));
   Npz npz = TRY(Npz::open(file.bytes()));
   const std::vector<const NpzArray*> arrays = TRY(arrays_for_inputs(npz, graph));
+  note_names(path, npz, graph, arrays, diagnostics);
   std::vector<OfferedArray> offers;
   for (const NpzArray* array : arrays) {
     offers.push_back(offered(*array, true));

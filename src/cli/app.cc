@@ -4,42 +4,77 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 
 namespace isthmus {
 
-int run_command_line(int argc, const char* const* argv) {
-  CLI::App app(
-      "Isthmus reads models that torch.export wrote (.pt2) and programs for edge devices (.pte), shows what is in them "
-      "and runs them.",
-      "isthmus");
-  app.set_version_flag("--version", fmt::format("isthmus {}", ISTHMUS_VERSION));
-  app.require_subcommand(1);
-  app.footer(
-      "Examples:\n  isthmus inspect model.pt2\n  isthmus run model.pte --input image.npy -o out\n  isthmus bench "
-      "model.pte\n\nisthmus COMMAND "
-      "--help says more about a command.");
+ExitCode usage_error(const std::string& message, const CommonFlags& flags) {
+  print_failure(Error(ErrorKind::kBadInput, message), "usage", flags.wants_json);
+  return kExitUsage;
+}
+
+namespace {
+
+// `isthmus help [COMMAND]` as `isthmus [COMMAND] --help`.
+std::vector<const char*> without_help_command(std::span<const char* const> words) {
+  std::vector<const char*> result(words.begin(), words.end());
+  if (words.size() < 2 || std::string_view(words[1]) != "help") return result;
+  result.erase(result.begin() + 1);
+  result.push_back("--help");
+  return result;
+}
+
+int run_parsed(CLI::App& app, std::span<const char* const> given) {
   const std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
                                       add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
                                       add_inspect(app), add_targets(app)};
+  const std::vector<const char*> words = without_help_command(given);
+  const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
+  const CommonFlags flags{.wants_json = std::ranges::any_of(words, is_json)};
+  if (const auto mistake = unknown_word(app, std::span(words).subspan(1))) return usage_error(*mistake, flags);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& error) {
-    const bool is_answer = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
+      return usage_error(text_of(error, app), flags);
+    }
     app.exit(error);
-    return is_answer ? kExitFine : kExitUsage;
+    return kExitFine;
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
     const Expected<ExitCode> code = command.action();
     if (code) return *code;
-    print_error(code.error());
+    print_failure(code.error(), "failed", flags.wants_json);
     return kExitFailed;
   }
   return kExitFine;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  CLI::App app(
+      "Isthmus compiles and quantizes models that torch.export wrote (.pt2) into programs for edge devices (.pte), "
+      "runs them, and explains where each operator runs and why.",
+      "isthmus");
+  app.set_version_flag("--version", fmt::format("isthmus {}", ISTHMUS_VERSION));
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
+      "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
+      "  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` says more about a command.");
+  const int code = run_parsed(app, {argv, static_cast<std::size_t>(argc)});
+  if (flush_output()) return code;
+  print_failure(Error(ErrorKind::kEnvironment, "cannot write to standard output"), "failed", false);
+  return code == kExitFine ? kExitFailed : code;
 }
 
 }  // namespace isthmus

@@ -7,7 +7,7 @@ enum ExitCode : int {
   kExitFine = 0,
   kExitFailed = 1,  // bad input or a failed run
   kExitUsage = 2,   // wrong usage
-  kExitTooManyDelegates = 3,
+  kExitGate = 3,    // a gate was not met
 };
 
 int run_command_line(int argc, const char* const* argv);

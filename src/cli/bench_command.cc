@@ -20,7 +20,7 @@ struct BenchOptions {
   std::vector<std::string> inputs;
   double seconds = 2;
   ProgramOptions program;
-  bool wants_json = false;
+  CommonFlags common;
 };
 
 class Stopwatch {
@@ -70,14 +70,16 @@ Expected<void> bench(const BenchOptions& options) {
   bar.clear();
   // With less, the median is still that of undisturbed runs.
   constexpr double kMaxWaited = 0.05;
-  if (summary.measured.waited > kMaxWaited && !options.wants_json) {
+  if (summary.measured.waited > kMaxWaited && options.common.speaks()) {
     Diagnostics diagnostics;
     diagnostics.warn("busy-machine", "",
                      fmt::format("other programs had the CPU for {:.0f} % of the time: it is too busy to measure on",
                                  100 * summary.measured.waited));
     print_diagnostics(diagnostics);
   }
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  if (options.common.wants_json || !options.common.is_quiet) {
+    print_output(options.common.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  }
   return {};
 }
 
@@ -98,7 +100,7 @@ Command add_bench(CLI::App& app) {
   add_program_options(*command, options->program);
   command->add_flag("--profile", options->program.with_profile,
                     "the time of each operator of XNNPACK delegates, as XNNPACK measures it, and of each host call");
-  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus bench model.pte\n  isthmus bench model.pte --threads 1 --seconds 10 --json\n  isthmus "
       "bench model.pte --profile");

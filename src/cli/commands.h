@@ -3,14 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 #include "base/expected.h"
 #include "cli/app.h"
+#include "cli/common_flags.h"
 
 namespace isthmus {
 
 // The exit code.
 using Action = std::function<Expected<ExitCode>()>;
+
+// A mistake of the command line that the parser cannot see.
+ExitCode usage_error(const std::string& message, const CommonFlags& flags);
 
 // For commands that either do their work or fail.
 inline Expected<ExitCode> fine(Expected<void> done) {

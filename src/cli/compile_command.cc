@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
+#include "cli/contradictions.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "report/compile.h"
+#include "report/gates.h"
 #include "session/artifacts.h"
 #include "session/session.h"
 #include "targets/registry.h"
@@ -23,36 +27,47 @@ struct CompileOptions {
   std::string output;
   std::string stage;
   std::string tosa_folder, mlir_folder;
-  std::optional<std::size_t> max_delegates;
+  Gates gates;
   bool wants_errors = false;
-  bool wants_json = false;
-  bool is_quiet = false;
-  bool is_verbose = false;
+  CommonFlags common;
 
   const std::string& file() const { return session.model.file; }
 };
 
-ExitCode verdict(const CompileOptions& options, const CompileSummary& summary) {
-  const bool is_too_many = options.max_delegates && summary.delegates > *options.max_delegates;
-  return is_too_many ? kExitTooManyDelegates : kExitFine;
+// Says which gates are not met, also where it is to be quiet.
+ExitCode verdict(const CompileSummary& summary) {
+  for (const std::string& sentence : summary.broken_gates) print_error(Error(ErrorKind::kUnsupported, sentence));
+  return summary.broken_gates.empty() ? kExitFine : kExitGate;
+}
+
+void print_summary(const CompileOptions& options, const Session& session, const CompileSummary& summary) {
+  if (options.common.speaks()) {
+    print_diagnostics(session.diagnostics());
+    print_output(to_text(summary, options.common.is_verbose));
+  } else if (options.common.wants_json) {
+    print_output(to_json(summary));
+  }
 }
 
 // The graph after the stage at which the user wants to stop.
 Expected<ExitCode> print_stage(const CompileOptions& options, WithData with_data, Session& session) {
-  fmt::print("{}", TRY(session.text_after(*find_stage(options.stage), with_data)));
-  print_diagnostics(session.diagnostics());
+  print_output(TRY(session.text_after(*find_stage(options.stage), with_data)));
+  if (options.common.speaks()) print_diagnostics(session.diagnostics());
   return kExitFine;
 }
 
 Expected<ExitCode> check(const CompileOptions& options) {
+  if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kNo, session);
   TRY(session.place(WithData::kNo));
-  const CompileSummary summary = summarize(session);
-  if (!options.wants_json && !options.is_quiet) print_diagnostics(session.diagnostics());
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
-  TRY(session.demand_runnable());
-  return verdict(options, summary);
+  CompileSummary summary = summarize(session);
+  const Expected<void> runnable = session.demand_runnable();
+  if (!runnable) summary.error = runnable.error().text();
+  summary.broken_gates = broken_gates(summary, options.gates);
+  print_summary(options, session, summary);
+  TRY(runnable);
+  return verdict(summary);
 }
 
 // Of all delegates, as FOLDER/<model>_<number>.<ending>.
@@ -73,13 +88,23 @@ Expected<std::vector<std::string>> write_artifacts(const ArtifactKind& kind, con
 }
 
 Expected<ExitCode> compile_file(const CompileOptions& options) {
+  if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
+  if (options.session.is_float && options.wants_errors) {
+    return usage_error("--layer-errors and --float contradict each other: a model in float has no rounding errors",
+                       options.common);
+  }
+  if (options.stage.empty()) {
+    if (options.output.empty()) return usage_error("compile: missing output path: -o OUT.pte", options.common);
+    const std::vector<std::string> inputs{options.file(), options.session.data.path, options.session.quant.file};
+    TRY(demand_writable(options.output, inputs));
+  }
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kYes, session);
-  if (options.output.empty()) return bad_input("compile: where to? Give the program file's name with -o OUT.pte");
   TRY(session.place(WithData::kYes));
   TRY(session.demand_runnable());
   CompileSummary summary = summarize(session);
-  if (verdict(options, summary) == kExitFine) {
+  summary.broken_gates = broken_gates(summary, options.gates);
+  if (summary.broken_gates.empty()) {
     TRY(session.compile());
     add_file(summary, options.output, session);
     if (session.quantized() != nullptr && options.wants_errors) {
@@ -89,24 +114,26 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, session));
     TRY(write_file(options.output, session.compiled().bytes));
   }
-  if (!options.wants_json && !options.is_quiet) print_diagnostics(session.diagnostics());
-  if (options.wants_json || !options.is_quiet) {
-    fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, options.is_verbose));
-  }
-  return verdict(options, summary);
+  print_summary(options, session, summary);
+  return verdict(summary);
 }
 
 void add_common(CLI::App& command, CompileOptions& options) {
   add_session_options(command, options.session);
-  command.add_option("--max-delegates", options.max_delegates, "exit with 3 if there are more delegates");
+  command.add_option("--max-delegates", options.gates.max_delegates, "exit with 3 if there are more delegates");
+  command.add_option("--max-host-ops", options.gates.max_host_ops,
+                     "exit with 3 if more operators run on the CPU; quantize and dequantize at inputs and outputs do "
+                     "not count");
+  command.add_flag("--require-full-delegation", options.gates.requires_full_delegation,
+                   "exit with 3 unless every operator runs on the target");
   std::vector<std::string> stages;
   for (const StageRow& row : isthmus::stages()) {
     if (row.has_graph) stages.emplace_back(row.name);
   }
-  command.add_option("--to", options.stage, "stop after this stage and print the graph")->check(CLI::IsMember(stages));
-  command.add_flag("--json", options.wants_json, "one JSON object on standard output");
-  command.add_flag("-q,--quiet", options.is_quiet, "say nothing but errors");
-  command.add_flag("-v,--verbose", options.is_verbose, "also the times of the stages and what is transposed");
+  command.add_option("--stop-after", options.stage, "stop after this stage and print the graph")
+      ->check(CLI::IsMember(stages));
+  add_hidden_alias(command, "--to", options.stage)->check(CLI::IsMember(stages));
+  add_common_flags(command, options.common, "also the times of the stages and what is transposed");
 }
 
 }  // namespace
@@ -117,7 +144,7 @@ Command add_check(CLI::App& app) {
   add_common(*command, *options);
   command->footer(
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
-      "  isthmus check model.pt2 --target xnnpack --max-delegates 1");
+      "  isthmus check model.pt2 --target xnnpack --require-full-delegation");
   return {command, [options] { return check(*options); }};
 }
 
@@ -141,7 +168,8 @@ Command add_compile(CLI::App& app) {
                       "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,
                       "the same as text of MLIR's tosa dialect, as <model>_<number>.mlir");
-  command->add_flag("--errors", options->wants_errors, "what each value loses by quantization, the worst first");
+  command->add_flag("--layer-errors", options->wants_errors, "what each value loses by quantization, the worst first");
+  command->add_flag("--errors", options->wants_errors)->group("");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->footer(
       "Examples:\n  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"

@@ -1,6 +1,4 @@
 // isthmus eval
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/commands.h"
@@ -19,7 +17,7 @@ struct EvalOptions {
   ModelOptions reference;
   DataOptions data;
   ProgramOptions program;
-  bool wants_json = false;
+  CommonFlags common;
 };
 
 Expected<void> evaluate_file(const EvalOptions& options) {
@@ -34,8 +32,10 @@ Expected<void> evaluate_file(const EvalOptions& options) {
   });
   bar.clear();
   const EvalSummary summary{options.file, TRY(std::move(result)), diagnostics.entries()};
-  if (!options.wants_json) print_diagnostics(diagnostics);
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  if (options.common.speaks()) print_diagnostics(diagnostics);
+  if (!options.common.is_quiet || options.common.wants_json) {
+    print_output(options.common.wants_json ? to_json(summary) : to_text(summary));
+  }
   return {};
 }
 
@@ -57,7 +57,7 @@ Command add_eval(CLI::App& app) {
   add_program_options(*command, options->program);
   command->get_option("--threads")
       ->description("samples at the same time; as many as there are CPUs for this process by default");
-  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  add_common_flags(*command, options->common);
   command->footer("Example:\n  isthmus eval model.pte --reference model.pt2 --data test.npz");
   return {command, [options] { return fine(evaluate_file(*options)); }};
 }

@@ -1,9 +1,8 @@
 // isthmus explain
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/contradictions.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "report/explain_session.h"
@@ -14,18 +13,18 @@ namespace {
 struct ExplainOptions {
   SessionFlags session;
   std::string node;
-  bool wants_json = false;
-  bool is_quiet = false;
-  bool is_verbose = false;
+  CommonFlags common;
 };
 
-Expected<void> explain_model(const ExplainOptions& options) {
+Expected<ExitCode> explain_model(const ExplainOptions& options) {
+  if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
   Session session = TRY(open_session(options.session));
   TRY(session.place(options.session.data.is_empty() ? WithData::kNo : WithData::kYes));
-  const std::string words = TRY(explain(session, options.node, {options.wants_json, options.is_verbose}));
-  if (!options.wants_json && !options.is_quiet) print_diagnostics(session.diagnostics());
-  fmt::print("{}", words);
-  return session.demand_runnable();
+  const std::string words = TRY(explain(session, options.node, {options.common.wants_json, options.common.is_verbose}));
+  if (options.common.speaks()) print_diagnostics(session.diagnostics());
+  print_output(words);
+  TRY(session.demand_runnable());
+  return kExitFine;
 }
 
 }  // namespace
@@ -39,15 +38,14 @@ Command add_explain(CLI::App& app) {
                       "a value or node by its name, or all of an op, a call, a line of the source or a module; a part "
                       "of a name will do; without it, an overview");
   add_calibration_options(*command, options->session, "no numbers: no parameters, no bits lost, no rescales");
-  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
-  command->add_flag("-q,--quiet", options->is_quiet, "no warnings");
-  command->add_flag("-v,--verbose", options->is_verbose, "all groups, not only the largest");
+  add_common_flags(*command, options->common, "all groups, not only the largest");
+  command->get_option("--quiet")->description("print no warnings");
   command->footer(
       "Examples:\n  isthmus explain model.pt2 --target xnnpack\n"
       "  isthmus explain model.pt2 --target xnnpack concat\n"
       "  isthmus explain model.pt2 --target xnnpack networks.py:251\n"
       "  isthmus explain model.pt2 --target xnnpack --calibrate calib.npz blocks.0.attn");
-  return {command, [options] { return fine(explain_model(*options)); }};
+  return {command, [options] { return explain_model(*options); }};
 }
 
 }  // namespace isthmus

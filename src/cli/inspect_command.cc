@@ -55,7 +55,7 @@ Expected<void> inspect_program(const InspectOptions& options, const OpenFile& fi
   if (plan == nullptr && !options.method) plan = &program.plans.front();
   if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file.path, shown(*options.method)));
   const ProgramSummary summary = summarize(file.path, file.bytes.size(), program, *plan);
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
@@ -63,7 +63,7 @@ Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile&
   if (options.wants_ir) return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
   const Statistics statistics = TRY(within(read_stats(file.bytes), file.path));
   const StatsSummary summary{file.path, &statistics};
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  print_output(options.wants_json ? to_json(summary) : to_text(summary));
   return {};
 }
 
@@ -72,7 +72,7 @@ Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file)
     return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
   const tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
   const TosaSummary summary = summarize(file.path, file.bytes.size(), graph);
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
@@ -86,12 +86,12 @@ Expected<void> inspect(const InspectOptions& options) {
   if (options.wants_ir) {
     const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
     print_diagnostics(diagnostics);
-    fmt::print("{}", print(graph));
+    print_output(print(graph));
     return {};
   }
   if (!options.wants_json) print_diagnostics(diagnostics);
   const ModelSummary summary = summarize(options.file, opened.archive, opened.model, diagnostics);
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 

@@ -2,14 +2,19 @@
 #include "cli/model_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
 #include "base/cpus.h"
+#include "base/untrusted_text.h"
+#include "cli/usage.h"
 #include "targets/registry.h"
 
 namespace isthmus {
 namespace {
+
+constexpr std::string_view kCpuAlias = "cpu";  // what users call the one that runs on any
 
 // "x=1,3,224,224"
 Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std::string& text) {
@@ -32,16 +37,29 @@ Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
-  std::vector<std::string> targets;
-  for (const TargetDesc* target : all_targets()) targets.emplace_back(target->name);
-  const CLI::Validator is_target = CLI::IsMember(targets).description("see `isthmus targets`");
   command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
-  command.add_option("--target", options.target, "where it is to run")->required()->check(is_target);
+  command.add_option("--target", options.target, "where it is to run")->required()->transform(target_names());
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);
   command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
   command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")
       ->check(CLI::PositiveNumber);
+}
+
+CLI::Validator target_names() {
+  const auto read = [](std::string& word) -> std::string {
+    if (word == kCpuAlias) word = local_float_target().name;
+    if (find_target(word) != nullptr) return {};
+    std::vector<std::string_view> names;
+    std::vector<std::string_view> family;
+    for (const TargetDesc* target : all_targets()) {
+      names.push_back(target->name);
+      if (target->name.starts_with(word + "-")) family.push_back(target->name);
+    }
+    if (!family.empty()) return fmt::format("which {}? {}", word, fmt::join(family, ", "));
+    return fmt::format("no target {}{}; `isthmus targets` lists all", shown(word), did_you_mean(word, names));
+  };
+  return CLI::Validator(read, "see `isthmus targets`");
 }
 
 Expected<PrepareOptions> prepare_options(const ModelOptions& options) {

@@ -23,6 +23,9 @@ struct ModelOptions {
 // MODEL, --target, --shape, --batch, --max-batch.
 void add_model_options(CLI::App& command, ModelOptions& options);
 
+// Takes names of targets and "cpu"; what else is given gets a message with the names that were probably meant.
+CLI::Validator target_names();
+
 Expected<PrepareOptions> prepare_options(const ModelOptions& options);
 
 // All cores.

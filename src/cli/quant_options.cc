@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "cli/common_flags.h"
 #include "stats/range.h"
 
 namespace isthmus {
@@ -12,7 +13,7 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
   command.add_option("--config", options.file, "a quant.toml: defaults, and rules for parts of the model");
   command.add_option("--io", options.io, "the element type of inputs and outputs")
       ->check(CLI::IsMember({"float", "int8", "uint8"}));
-  command.add_option("--activations", options.activations, "codes of activations, where the target has both")
+  command.add_option("--activations", options.activations, "the type of activations, where the target has both")
       ->check(CLI::IsMember({"int8", "int16"}));
   std::vector<std::string> names;
   for (const Estimator estimator : estimators()) names.emplace_back(name_of(estimator));
@@ -24,11 +25,14 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
   command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
   command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
   command
-      .add_option("--front", options.front,
-                  "share of the products that the first layers may compute in float, or in 16 bits")
+      .add_option("--float-stem", options.front,
+                  "share of the multiplications that the first layers may compute in float, or in 16 bits")
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--promote", options.promote,
-                     "compute so many of the worst nodes in float, or in 16 bits where the target has no float");
+  add_hidden_alias(command, "--front", options.front)->check(CLI::Range(0.0, 1.0));
+  command
+      .add_option("--promote", options.promote,
+                  "compute this many of the worst nodes in float, or in 16 bits where the target has no float")
+      ->check(CLI::NonNegativeNumber);
 }
 
 Expected<QuantConfig> config_of(const QuantOptions& options) {

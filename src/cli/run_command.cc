@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
 #include "report/run.h"
+#include "session/io_quant.h"
 #include "session/open_model.h"
 #include "transforms/canonicalize/canonicalize.h"
 
@@ -25,7 +26,7 @@ struct RunOptions {
   std::string folder;
   ProgramOptions program;
   bool wants_reset = false;
-  bool wants_json = false;
+  CommonFlags common;
 };
 
 using Arrays = std::vector<std::vector<Tensor>>;  // by call
@@ -112,17 +113,27 @@ Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) 
   }));
   summary.states = states_of(graph);
   summary.host_calls = graph.nodes().size() * summary.calls;
-  if (!options.wants_json) print_diagnostics(diagnostics);
+  if (options.common.speaks()) print_diagnostics(diagnostics);
   return summary;
+}
+
+// Whoever gives floats to a quantized input gets floats from quantized outputs.
+Expected<Outputs> run_with_floats(run::Method& method, const IoQuant& quant, std::vector<Tensor> given) {
+  const bool has_floats = quantize_inputs(quant, given);
+  Outputs outputs = TRY(method.run(given));
+  if (has_floats) dequantize_outputs(quant, outputs);
+  return outputs;
 }
 
 Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file) {
   LoadedProgram program = TRY(load_program(file, options.program));
   const std::vector<run::TensorInfo>& inputs = program.method.inputs();
   const Arrays calls = TRY(inputs_of(options, {"the method", inputs.size(), !program.method.states().empty()}, inputs));
+  const IoQuant quant =
+      TRY(within(io_quant_of(file.bytes, inputs.size(), program.method.output_count()), options.file));
   RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& given) {
     if (options.wants_reset) program.method.reset();
-    return program.method.run(given);
+    return run_with_floats(program.method, quant, given);
   }));
   const run::Statistics& statistics = program.method.statistics();
   for (const run::StateInfo& state : program.method.states()) {
@@ -152,7 +163,9 @@ Expected<void> run_file(const RunOptions& options) {
   const RunSummary summary = TRY(file.kind == FileKind::kProgram ? run_program(options, file)
                                  : file.kind == FileKind::kTosa  ? run_tosa(options, file)
                                                                  : run_model(options, file));
-  fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary));
+  if (options.common.wants_json || !options.common.is_quiet) {
+    print_output(options.common.wants_json ? to_json(summary) : to_text(summary));
+  }
   return {};
 }
 
@@ -169,7 +182,8 @@ Command add_run(CLI::App& app) {
   command
       ->add_option(
           "--input", options->inputs,
-          "a .npy file for each input, in order; without any, the examples of a .pt2 file. Where the model has "
+          "a .npy file for each input, in order; without any, the examples of a .pt2 file. Floats for a quantized "
+          "input are quantized, and outputs are floats then. Where the model has "
           "state, as many again for each further call: the state goes on from call to call")
       ->allow_extra_args(false);
   command
@@ -178,7 +192,7 @@ Command add_run(CLI::App& app) {
       ->required();
   command->add_flag("--reset", options->wants_reset, "begin each call with the initial state");
   add_program_options(*command, options->program);
-  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out\n"
       "  isthmus run model.pte --input image.npy -o out --threads 2\n"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/common_flags.h"
 #include "cli/progress.h"
 
 namespace isthmus {
@@ -24,10 +25,11 @@ void add_sample_options(CLI::App& command, DataOptions& data) {
 }
 
 void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::string& without) {
-  command.add_option("--calibrate,--data", flags.data.path,
+  command.add_option("--calibrate", flags.data.path,
                      "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
                      "files, or a .stats file of `isthmus calibrate`; without it, " +
                          without);
+  add_hidden_alias(command, "--data", flags.data.path);
   add_sample_options(command, flags.data);
   command.add_flag("--reproducible", flags.data.is_reproducible,
                    "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "

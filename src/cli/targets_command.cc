@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_options.h"
+#include "cli/terminal.h"
 #include "report/op_table.h"
 #include "report/target_table.h"
 #include "targets/registry.h"
@@ -29,16 +31,14 @@ std::string answer(const TargetsOptions& options) {
 Command add_targets(CLI::App& app) {
   CLI::App* command = app.add_subcommand("targets", "The targets, what one of them can do, and all operators.");
   const auto options = std::make_shared<TargetsOptions>();
-  std::vector<std::string> names;
-  for (const TargetDesc* target : all_targets()) names.emplace_back(target->name);
   CLI::Option* target =
       command->add_option("TARGET", options->target, "one target: its ops, what others become, its limits")
-          ->check(CLI::IsMember(names).description(""));
+          ->transform(target_names().description(""));
   command->add_flag("--ops", options->wants_ops, "the op table: ops, what they do to numbers, names")->excludes(target);
   command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   command->footer("Examples:\n  isthmus targets\n  isthmus targets xnnpack\n  isthmus targets --ops");
   return {command, [options]() -> Expected<ExitCode> {
-            fmt::print("{}", answer(*options));
+            print_output(answer(*options));
             return kExitFine;
           }};
 }

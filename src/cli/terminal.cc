@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/untrusted_text.h"
+#include "report/error.h"
 
 namespace isthmus {
 namespace {
@@ -28,6 +29,8 @@ bool has_colour(int descriptor) {
 std::string painted(std::string_view text, std::string_view code) {
   return has_colour(STDERR_FILENO) ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
+
+bool has_printed = false;  // on standard output
 
 }  // namespace
 
@@ -51,8 +54,20 @@ void ProgressBar::clear() {
   cells_ = -1;
 }
 
+void print_output(std::string_view text) {
+  has_printed = true;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+bool flush_output() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 void print_error(const Error& error) {
   fmt::print(stderr, "{} {}\n", painted("error:", "1;31"), harmless(error.text()));
+}
+
+void print_failure(const Error& error, std::string_view kind, bool wants_json) {
+  if (wants_json && !has_printed) print_output(error_json(error, kind));
+  print_error(error);
 }
 
 void print_diagnostics(const Diagnostics& diagnostics) {

@@ -29,7 +29,14 @@ class ProgressBar {
   int cells_ = -1;
 };
 
+// Results on standard output. A device that takes no more is found by `flush_output`.
+void print_output(std::string_view text);
+// False where something of the output got lost.
+bool flush_output();
+
 void print_error(const Error& error);
+// An error on standard error and, with --json, as the JSON object of the command where it has printed none.
+void print_failure(const Error& error, std::string_view kind, bool wants_json);
 void print_diagnostics(const Diagnostics& diagnostics);
 
 }  // namespace isthmus

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "interpret/float_inputs.h"
 #include "interpret/integer.h"
 #include "interpret/integer_codes.h"
 #include "interpret/interpreter.h"
@@ -85,7 +86,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
       error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
     };
-    TRY(interpreter.run(*sample, compare, &in_codes));
+    TRY(interpreter.run(quantized_inputs(graph, *sample), compare, &in_codes));
   }
   std::vector<ValueError> result;
   for (const auto& [value, error] : errors) result.push_back(error);

@@ -54,6 +54,11 @@ class Call : public Emitter {
 
   // A well-formed call that Isthmus has no ops for; it stays foreign.
   static tl::unexpected<Error> unsupported(std::string why) { return fail(ErrorKind::kUnsupported, std::move(why)); }
+  // The same where only a model in training mode makes such a call.
+  static tl::unexpected<Error> training_mode(std::string_view call) {
+    return unsupported("the model was exported in training mode (" + std::string(call) +
+                       "): call model.eval() before torch.export.export");
+  }
 
  private:
   struct Slot {

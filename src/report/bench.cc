@@ -67,8 +67,9 @@ std::string to_text(const BenchSummary& summary, TextStyle style) {
            fmt::format("{}, {}", summary.file, counted(summary.threads, "thread")));
   rows.add("load", milliseconds(summary.load_seconds));
   rows.add("first run", milliseconds(measured.first_seconds));
-  rows.add("latency", fmt::format("min {}, p50 {}, p90 {} over {}", milliseconds(measured.min_seconds),
-                                  milliseconds(measured.p50_seconds), milliseconds(measured.p90_seconds),
+  rows.add("latency", fmt::format("min {}, mean {}, p50 {}, p90 {}, p99 {} over {}", milliseconds(measured.min_seconds),
+                                  milliseconds(measured.mean_seconds), milliseconds(measured.p50_seconds),
+                                  milliseconds(measured.p90_seconds), milliseconds(measured.p99_seconds),
                                   counted(measured.runs, "run")));
   if (!summary.is_program) return rows.text();
   rows.add("delegates", fmt::format("{}, {} a run", counted(measured.each.delegate_calls, "delegate call"),

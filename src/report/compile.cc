@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "base/check.h"
@@ -48,6 +49,7 @@ CompileSummary::Border border(const Outcome& outcome, const HostCauses& host, No
 
 void add_plan(CompileSummary& summary, const TargetDesc& target, const Graph& graph, const QuantPlan& plan) {
   summary.is_quantized = true;
+  summary.has_parameters = plan.has_ranges;
   summary.groups = plan.groups.size();
   for (const Cut& cut : plan.cuts) {
     const Node& reader = graph[cut.tie.node];
@@ -63,6 +65,46 @@ void add_plan(CompileSummary& summary, const TargetDesc& target, const Graph& gr
           {graph[node.outputs[0]].name, std::string(name_of(node.op)),
            fmt::format("ratio of scales in {:g}..{:g}: {}", limit.min, limit.max, limit.because)});
     }
+  }
+}
+
+CompileSummary::Io io_row(const Graph& graph, ValueId id, std::string name) {
+  const TensorType& type = graph.type(id);
+  CompileSummary::Io row{std::move(name), {}, std::string(name_of(type.dtype)), {}, type.quant};
+  for (const Dim dim : type.shape) row.shape.push_back(graph.exprs().text(dim));
+  row.type = fmt::format("{}[{}]", row.dtype, fmt::join(row.shape, ","));
+  return row;
+}
+
+// The node that is to blame, where it is another one.
+std::string cause_of(const CompileSummary::HostNode& node) { return to_text(node.causes.back()); }
+
+std::map<std::string, std::vector<const CompileSummary::HostNode*>> by_cause(
+    const std::vector<CompileSummary::HostNode>& host) {
+  std::map<std::string, std::vector<const CompileSummary::HostNode*>> groups;
+  for (const CompileSummary::HostNode& node : host) {
+    if (node.causes.size() > 1) groups[cause_of(node)].push_back(&node);
+  }
+  return groups;
+}
+
+std::string group_text(const std::string& cause, const std::vector<const CompileSummary::HostNode*>& nodes) {
+  constexpr std::size_t kMaxNamed = 4;
+  std::string out = fmt::format("  on the host: {} nodes because {}\n    ", nodes.size(), cause);
+  for (std::size_t i = 0; i < std::min(kMaxNamed, nodes.size()); ++i) {
+    out += fmt::format("{}{} %{}", i == 0 ? "" : ", ", nodes[i]->op, nodes[i]->node);
+  }
+  if (nodes.size() > kMaxNamed) out += fmt::format(" and {} more; -v lists them", nodes.size() - kMaxNamed);
+  out += "\n";
+  if (!nodes[0]->hint.empty()) out += fmt::format("    {}\n", nodes[0]->hint);
+  return out;
+}
+
+void set_diagnostics(CompileSummary& summary, const Diagnostics& diagnostics) {
+  summary.warnings.clear();
+  summary.notes.clear();
+  for (const Diagnostic& entry : diagnostics.entries()) {
+    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
   }
 }
 
@@ -104,10 +146,16 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
       ++summary.delegated_nodes;
     }
   }
-  if (quantized != nullptr) add_plan(summary, target, quantized->model, quantized->plan);
-  for (const Diagnostic& entry : diagnostics.entries()) {
-    (entry.severity == Severity::kWarning ? summary.warnings : summary.notes).push_back(entry);
+  for (const ValueId id : outcome.graph.inputs())
+    summary.inputs.push_back(io_row(outcome.graph, id, outcome.graph[id].name));
+  for (const Output& output : outcome.graph.outputs()) {
+    if (output.kind == OutputKind::kMutation) continue;
+    const auto* id = std::get_if<ValueId>(&output.value);
+    if (id == nullptr) continue;
+    summary.outputs.push_back(io_row(outcome.graph, *id, fmt::format("output_{}", summary.outputs.size())));
   }
+  if (quantized != nullptr) add_plan(summary, target, quantized->model, quantized->plan);
+  set_diagnostics(summary, diagnostics);
   return summary;
 }
 
@@ -150,6 +198,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
 void add_file(CompileSummary& summary, const std::string& path, const Session& session) {
   add_file(summary, path, session.graph(), session.compiled());
   if (session.quantized() != nullptr) add_comparison(session, *summary.file);
+  set_diagnostics(summary, session.diagnostics());
   summary.times = session.times();
 }
 
@@ -168,17 +217,33 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   std::string out = fmt::format("{} for {}: {} delegate{}, {} of {} nodes in {}\n", summary.model, summary.target,
                                 summary.delegates, summary.delegates == 1 ? "" : "s", summary.delegated_nodes,
                                 summary.nodes, summary.delegates == 1 ? "it" : "them");
+  const std::map<std::string, std::vector<const CompileSummary::HostNode*>> groups = by_cause(summary.host);
   for (const CompileSummary::HostNode& node : summary.host) {
+    const auto group = node.causes.size() > 1 ? groups.find(cause_of(node)) : groups.end();
+    if (!is_verbose && group != groups.end() && group->second.size() > 1) {
+      if (group->second[0] == &node) out += group_text(group->first, group->second);
+      continue;
+    }
     out += fmt::format("  on the host: {} %{}", node.op, node.node);
     if (!node.origin.empty()) out += fmt::format(" ({}{})", node.origin, node.module.empty() ? "" : ", " + node.module);
     out += fmt::format("\n    {} [{}]\n", node.reason, node.code);
-    for (const CauseRow& cause : std::span(node.causes).subspan(1))
-      out += fmt::format("    because {}\n", to_text(cause));
+    if (node.causes.size() > 1) out += fmt::format("    because {}\n", cause_of(node));
     if (!node.hint.empty()) out += fmt::format("    {}\n", node.hint);
   }
   if (!summary.states.empty()) {
     out += fmt::format("  {} of state from one run to the next:\n", bytes_text(bytes_of(summary.states)));
     for (const StateRow& row : summary.states) out += fmt::format("    {}\n", to_text(row));
+  }
+  const auto add_io = [&](std::string_view side, const std::vector<CompileSummary::Io>& rows) {
+    for (const CompileSummary::Io& row : rows) {
+      if (!row.quant) continue;
+      out += fmt::format("  {} {}: {}, scale {}, zero point {}\n", side, row.name, row.type, row.quant->scale(),
+                         row.quant->zero_point);
+    }
+  };
+  if (summary.has_parameters) {
+    add_io("input", summary.inputs);
+    add_io("output", summary.outputs);
   }
   if (summary.is_quantized) {
     out += fmt::format("  {} groups share a scale each, {} rescale{}, {} conversion{} at the border on the host\n",
@@ -229,9 +294,15 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
                        row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
   }
   if (is_verbose) {
-    for (const StageTime& time : summary.times)
-      out += fmt::format("  {:>10.3f} ms  {}{}\n", time.seconds * 1e3, time.name,
-                         time.of.empty() ? "" : fmt::format(" ({})", time.of));
+    double others = 0;
+    for (const StageTime& time : summary.times) {
+      if (time.of.empty()) {
+        out += fmt::format("  {:>10.3f} ms  {}\n", time.seconds * 1e3, time.name);
+      } else {
+        others += time.seconds;
+      }
+    }
+    if (others > 0) out += fmt::format("  {:>10.3f} ms  trials of configurations, float reference\n", others * 1e3);
   }
   return out;
 }

@@ -39,6 +39,13 @@ struct CompileSummary {
   struct Unproven {
     std::string node, op, demand;
   };
+  // An input or output of the program.
+  struct Io {
+    std::string name, type;  // "i8[1,3,224,224]"
+    std::string dtype;
+    std::vector<std::string> shape;
+    std::optional<Quant> quant;  // where it is quantized
+  };
   struct OutputError {
     std::string output;
     double db = 0;
@@ -76,8 +83,10 @@ struct CompileSummary {
   std::size_t delegates = 0;
   std::size_t delegated_nodes = 0;
   std::vector<HostNode> host;
+  std::vector<Io> inputs, outputs;
   std::vector<StateRow> states;
   bool is_quantized = false;
+  bool has_parameters = false;  // scales mean something: there were data or parameters of the archive
   std::vector<Border> borders;
   std::vector<Unproven> unproven;
   std::size_t groups = 0;
@@ -85,6 +94,8 @@ struct CompileSummary {
   std::vector<LayerError> errors;  // the worst first
   std::vector<Diagnostic> warnings, notes;
   std::vector<StageTime> times;
+  std::vector<std::string> broken_gates;  // sentences, see gates.h
+  std::string error;                      // why no program can be made of it; empty where it can
   std::optional<File> file;
 };
 

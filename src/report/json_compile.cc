@@ -8,6 +8,17 @@ namespace {
 
 const std::string kOtherSeconds = "trials";  // of stages that were run for the sake of a comparison
 
+Json io_json(const CompileSummary& summary, const std::vector<CompileSummary::Io>& rows) {
+  Json list = Json::array();
+  for (const CompileSummary::Io& row : rows) {
+    list.push_back({{"name", row.name}, {"shape", shape_json(row.shape)}, {"dtype", row.dtype}});
+    if (!row.quant || !summary.has_parameters) continue;
+    list.back()["scale"] = row.quant->scale();
+    list.back()["zero_point"] = row.quant->zero_point;
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const CompileSummary& summary) {
@@ -46,12 +57,16 @@ std::string to_json(const CompileSummary& summary) {
             {"delegates", summary.delegates},
             {"delegated_nodes", summary.delegated_nodes},
             {"host", host},
+            {"inputs", io_json(summary, summary.inputs)},
+            {"outputs", io_json(summary, summary.outputs)},
             {"state", states_json(summary.states)},
             {"borders", borders},
             {"unproven", unproven},
             {"warnings", diagnostics_json(summary.warnings)},
             {"notes", diagnostics_json(summary.notes)},
             {"seconds", seconds}};
+  if (!summary.broken_gates.empty()) json["broken_gates"] = summary.broken_gates;
+  if (!summary.error.empty()) json["error"] = {{"kind", "failed"}, {"message", summary.error}};
   for (const CompileSummary::LayerError& row : summary.errors) {
     json["errors"].push_back({{"value", row.value},
                               {"op", row.op},

@@ -39,7 +39,7 @@ std::string to_json(const ModelSummary& summary) {
                {"bytes", summary.bytes},
                {"layout", summary.layout},
                {"torch_version", summary.torch_version},
-               {"schema_version", summary.schema},
+               {"torch_schema", summary.schema},
                {"inputs", tensors(summary.inputs)},
                {"outputs", tensors(summary.outputs)},
                {"state", states_json(summary.states)},
@@ -69,6 +69,10 @@ std::string to_json(const ProgramSummary& summary) {
                         {"shape", row.shape},
                         {"is_dynamic", row.is_dynamic},
                         {"dim_order", row.dim_order}});
+        if (row.params) {
+          list.back()["scale"] = row.params->scale;
+          list.back()["zero_point"] = row.params->zero_point;
+        }
       } else {
         list.push_back({{"name", row.name}, {"value", row.dtype}});
       }

@@ -17,8 +17,15 @@ namespace isthmus {
 
 using Json = nlohmann::ordered_json;
 
-// Names come from untrusted files: bytes that are no UTF-8 are replaced, never a reason to fail.
-inline std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+// Of the objects that the command line prints: grows when a key changes its meaning or goes, not when one is added.
+inline constexpr int kSchemaVersion = 1;
+
+// Names come from untrusted files: bytes that are not UTF-8 are replaced, never a reason to fail.
+inline std::string dump(const Json& json) {
+  Json object{{"schema_version", kSchemaVersion}};
+  object.update(json);
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 // JSON has no infinity: what is exact is said to be this good.
 inline double finite_db(double db) { return std::min(db, 200.0); }

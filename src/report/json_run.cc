@@ -22,15 +22,18 @@ std::string to_json(const RunSummary& summary) {
 
 std::string to_json(const BenchSummary& summary) {
   const run::Measurement& measured = summary.measured;
-  Json json{
-      {"file", summary.file},
-      {"threads", summary.threads},
-      {"load_ms", summary.load_seconds * 1e3},
-      {"first_run_ms", measured.first_seconds * 1e3},
-      {"runs", measured.runs},
-      {"ms",
-       {{"min", measured.min_seconds * 1e3}, {"p50", measured.p50_seconds * 1e3}, {"p90", measured.p90_seconds * 1e3}}},
-      {"waited", measured.waited}};
+  Json json{{"file", summary.file},
+            {"threads", summary.threads},
+            {"load_ms", summary.load_seconds * 1e3},
+            {"first_run_ms", measured.first_seconds * 1e3},
+            {"runs", measured.runs},
+            {"ms",
+             {{"min", measured.min_seconds * 1e3},
+              {"p50", measured.p50_seconds * 1e3},
+              {"p90", measured.p90_seconds * 1e3},
+              {"p99", measured.p99_seconds * 1e3},
+              {"mean", measured.mean_seconds * 1e3}}},
+            {"waited", measured.waited}};
   if (summary.is_program) {
     json["delegate_calls"] = measured.each.delegate_calls;
     json["host_calls"] = measured.each.host_calls;

@@ -184,6 +184,12 @@ ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte
   for (const pte::Plan& each : program.plans) summary.methods.push_back(each.name);
   summary.inputs = tensors(plan, plan.inputs, "input");
   summary.outputs = tensors(plan, plan.outputs, "output");
+  for (std::size_t i = 0; i < summary.inputs.size(); ++i) {
+    summary.inputs[i].params = find_io_params(program, pte::IoSide::kInput, i);
+  }
+  for (std::size_t i = 0; i < summary.outputs.size(); ++i) {
+    summary.outputs[i].params = find_io_params(program, pte::IoSide::kOutput, i);
+  }
   summary.states = states_of(plan);
   for (std::size_t id = 1; id < plan.buffer_sizes.size(); ++id) {
     summary.memory.push_back(static_cast<std::uint64_t>(plan.buffer_sizes[id]));
@@ -211,11 +217,16 @@ std::string to_text(const ProgramSummary& summary, TextStyle style) {
   rows.add("program", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
   rows.add("method", fmt::format("{}, {}", summary.method, counted(summary.instructions, "instruction")));
   for (const std::string& other : summary.methods) {
-    if (other != summary.method) rows.add("", other + "  (--method shows it)");
+    if (other != summary.method && !pte::is_io_method(other)) rows.add("", other + "  (--method shows it)");
   }
   const auto tensor_rows = [&](std::string_view label, const std::vector<ProgramSummary::Tensor>& group) {
     std::vector<std::string> texts;
-    for (const ProgramSummary::Tensor& tensor : group) texts.push_back(text_of(tensor));
+    for (const ProgramSummary::Tensor& tensor : group) {
+      std::string text = text_of(tensor);
+      if (tensor.params)
+        text += fmt::format("  scale {}, zero point {}", tensor.params->scale, tensor.params->zero_point);
+      texts.push_back(std::move(text));
+    }
     rows.add(label, texts);
   };
   tensor_rows("inputs", summary.inputs);

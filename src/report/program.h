@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/expected.h"
+#include "formats/executorch/io_params.h"
 #include "formats/executorch/pte.h"
 #include "report/rows.h"
 #include "report/states.h"
@@ -22,6 +24,7 @@ struct ProgramSummary {
     bool is_tensor = true;
     bool is_dynamic = false;                   // the sizes are upper bounds
     std::vector<std::uint8_t> dim_order = {};  // axes from the outermost in memory to the innermost
+    std::optional<pte::IoParams> params = {};  // where the file says how it is quantized
   };
   struct Delegate {
     std::string backend;

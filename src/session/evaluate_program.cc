@@ -11,6 +11,7 @@
 #include "evaluate/side_by_side.h"
 #include "formats/npz.h"
 #include "session/float_model.h"
+#include "session/io_quant.h"
 #include "session/runners.h"
 
 namespace isthmus {
@@ -60,9 +61,12 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
       finite_samples(TRY(samples_of(options.data, reference.path, examples, prepared, diagnostics)), prepared.graph);
   FloatModel float_model(prepared, examples);
   const RunnerMaker in_float = TRY(float_model.runners());
+  const IoQuant quant =
+      TRY(within(io_quant_of(file.bytes, program.method.inputs().size(), program.method.output_count()), file.path));
   const RunnerMaker runner = [&]() -> Expected<Runner> {
     const auto own = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
-    return Runner([own](std::span<const Tensor> inputs) { return own->method.run(inputs); });
+    Runner as_it_is = [own](std::span<const Tensor> inputs) { return own->method.run(inputs); };
+    return with_float_io(std::move(as_it_is), quant);
   };
   const auto report = [&](std::size_t done) {
     const auto count = samples->count();

@@ -3,30 +3,19 @@
 
 #include <fmt/format.h>
 
-#include "formats/executorch/pte.h"
-#include "formats/tosa/tosa.h"
 #include "frontends/torch/load.h"
-#include "stats/stats_file.h"
 
 namespace isthmus {
 
 Expected<OpenFile> open_file(const std::string& path) {
   Blob bytes = TRY(map_file(path));
-  const bool is_program = pte::looks_like_program(bytes) || (path.ends_with(".pte") && !pt2::looks_like_archive(bytes));
-  const bool is_tosa = tosa::looks_like_graph(bytes) || (path.ends_with(".tosa") && !pt2::looks_like_archive(bytes));
-  const FileKind kind = is_program             ? FileKind::kProgram
-                        : is_stats_file(bytes) ? FileKind::kStatistics
-                        : is_tosa              ? FileKind::kTosa
-                                               : FileKind::kArchive;
+  const FileKind kind = TRY(kind_of(path, bytes));
   return OpenFile{path, std::move(bytes), kind};
 }
 
 Expected<OpenModel> open_model(const OpenFile& file) {
-  if (file.kind == FileKind::kProgram) {
-    return bad_input(fmt::format("{} is a program file (.pte), not a model that torch.export wrote (.pt2)", file.path));
-  }
-  if (file.kind == FileKind::kTosa) {
-    return bad_input(fmt::format("{} is a TOSA graph, not a model that torch.export wrote (.pt2)", file.path));
+  if (file.kind != FileKind::kArchive) {
+    return bad_input(fmt::format("{} is {}, not {}", file.path, name_of(file.kind), name_of(FileKind::kArchive)));
   }
   OpenModel result;
   result.path = file.path;

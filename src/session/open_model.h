@@ -1,7 +1,6 @@
 // Opens model and program files; what they are is told by content.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,18 +9,12 @@
 #include "base/expected.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
+#include "session/file_kind.h"
 #include "session/stage.h"
 
 namespace isthmus {
 
-enum class FileKind : std::uint8_t {
-  kArchive,     // of torch.export (.pt2)
-  kProgram,     // of the ExecuTorch runtime (.pte)
-  kStatistics,  // of `isthmus calibrate` (.stats)
-  kTosa,        // a graph in integers (.tosa)
-};
-
-// A file and what it is: by its content, and by its name only where the content is neither.
+// A file and what it is.
 struct OpenFile {
   std::string path;
   Blob bytes;

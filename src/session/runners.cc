@@ -5,49 +5,29 @@
 #include <memory>
 #include <utility>
 
-#include "evaluate/layer_errors.h"
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
 #include "program/run/method.h"
+#include "session/io_quant.h"
 
 namespace isthmus {
 
 namespace {
 
-Tensor to_floats(const Tensor& codes, const Quant& quant) {
-  const std::vector<float> numbers = dequantized(codes, quant);
-  Tensor result(DType::kF32, codes.sizes());
-  std::ranges::copy(numbers, result.mutable_data<float>().begin());
-  return result;
-}
-
-std::vector<TensorType> output_types(const Graph& graph) {
-  std::vector<TensorType> types;
+// Of the graph that a program was made of.
+IoQuant io_quant_of(const Graph& graph) {
+  const auto quantized = [&](ValueId id) {
+    const TensorType& type = graph.type(id);
+    return type.quant ? std::optional(type) : std::nullopt;
+  };
+  IoQuant result;
+  for (const ValueId id : graph.inputs()) result.inputs.push_back(quantized(id));
   for (const Output& output : graph.outputs()) {
     if (output.kind != OutputKind::kResult) continue;
     const auto* id = std::get_if<ValueId>(&output.value);
-    types.push_back(id == nullptr ? TensorType{} : graph.type(*id));
+    result.outputs.push_back(id == nullptr ? std::nullopt : quantized(*id));
   }
-  return types;
-}
-
-// Around a runner whose inputs and outputs are quantized.
-Runner with_float_io(Runner inner, const Graph& graph) {
-  std::vector<TensorType> inputs;
-  for (const ValueId id : graph.inputs()) inputs.push_back(graph.type(id));
-  return [inner = std::move(inner), inputs = std::move(inputs), outputs = output_types(graph)](
-             std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
-    std::vector<Tensor> converted;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const bool is_quantized = i < inputs.size() && inputs[i].quant && given[i].dtype() == DType::kF32;
-      converted.push_back(is_quantized ? codes_of(given[i], inputs[i]) : given[i]);
-    }
-    auto results = TRY(inner(converted));
-    for (std::size_t i = 0; i < results.size() && i < outputs.size(); ++i) {
-      if (results[i] && outputs[i].quant) results[i] = to_floats(*results[i], *outputs[i].quant);
-    }
-    return results;
-  };
+  return result;
 }
 
 }  // namespace
@@ -63,7 +43,7 @@ RunnerMaker program_runners(const Blob& program, const Graph* graph, std::shared
       method->reset();
     }
     Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
-    return graph == nullptr ? runner : with_float_io(std::move(runner), *graph);
+    return graph == nullptr ? runner : with_float_io(std::move(runner), io_quant_of(*graph));
   };
 }
 
@@ -81,7 +61,7 @@ RunnerMaker integer_runners(const Graph& quantized, const IntegerKernels& kernel
     const auto states = std::make_shared<StateValues>(TRY(initial_states(quantized)));
     return with_float_io(
         [interpreter, states](std::span<const Tensor> inputs) { return interpreter->run(inputs, {}, states.get()); },
-        quantized);
+        io_quant_of(quantized));
   };
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "base/near_words.h"
 #include "calibrate/finite.h"
 #include "evaluate/side_by_side.h"
 #include "ir/text.h"
@@ -46,6 +46,7 @@ struct Session::State {
   Expected<bool> take_archive_parameters();
   Expected<void> quantize_model();
   void warn_of_ranges();
+  void warn_of_missing_finisher();
   Expected<void> compare();
 
   std::shared_ptr<const OpenModel> model;
@@ -67,17 +68,67 @@ struct Session::State {
 
 namespace {
 
+constexpr std::string_view kUnknownName = "no op of the table has this name";
+
 // The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
 Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
   for (const FinishingStep* step : all_finishing_steps()) {
     for (const FinishOption& option : step->options) {
-      const bool is_demanded = option.demands_step && !setting_of(settings, option).empty();
-      if (!is_demanded || step == target.finish) continue;
+      if (setting_of(settings, option).empty() || step == target.finish) continue;
       return bad_input(fmt::format("{}: it compiles nothing for {}", option.name, target.name));
     }
   }
   if (target.finish == nullptr) return std::optional<Finisher>();
-  return target.finish->prepare(target.name, settings);
+  std::optional<Finisher> finisher = TRY(target.finish->prepare(target.name, settings));
+  for (const FinishOption& option : target.finish->options) {
+    if (finisher || setting_of(settings, option).empty()) continue;
+    return bad_input(fmt::format("{}: {} was not found; install it or give its path with --{}", option.name,
+                                 target.finish->name, target.finish->name));
+  }
+  return finisher;
+}
+
+// An unknown op is refused for the reason that canonicalize found, where it found one.
+Expected<void> with_reason(Expected<void> result, const Graph& graph, const Diagnostics& diagnostics) {
+  if (result) return result;
+  constexpr std::string_view kBefore = "stays foreign: ";
+  for (const Node& node : graph.nodes()) {
+    if (!std::holds_alternative<ForeignAttrs>(node.attrs) || node.outputs.empty()) continue;
+    const auto said = std::ranges::find_if(diagnostics.entries(), [&](const Diagnostic& entry) {
+      return entry.code == "foreign-op" && entry.node == graph[node.outputs[0]].name;
+    });
+    const std::size_t at = said == diagnostics.entries().end() ? std::string::npos : said->text.find(kBefore);
+    // That its name is unknown is what the error says already.
+    if (at == std::string::npos || said->text.ends_with(kUnknownName)) continue;
+    result.error().message = said->text.substr(at + kBefore.size());
+    return result;
+  }
+  return result;
+}
+
+// A rule that matches nothing is a mistake: what it was meant for would be quantized like the rest.
+Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, const QuantConfig& config) {
+  for (const Diagnostic& entry : said.entries()) {
+    if (entry.code != "unused-rule") continue;
+    std::vector<std::string_view> nodes;
+    std::vector<std::string_view> modules;
+    for (const Node& node : graph.nodes()) {
+      if (node.outputs.empty()) continue;
+      nodes.push_back(graph[node.outputs[0]].name);
+      if (std::ranges::find(modules, node.origin.module) == modules.end()) modules.push_back(node.origin.module);
+    }
+    std::string near;
+    for (const QuantRule& rule : config.rules) {
+      const bool is_meant = entry.text.find(fmt::format(":{}: ", rule.line)) != std::string::npos;
+      if (!is_meant) continue;
+      for (const std::string_view name :
+           rule.node.empty() ? near_words(rule.module, modules, 3) : near_words(rule.node, nodes, 3)) {
+        near += fmt::format("{}{}", near.empty() ? "; did you mean " : ", ", name);
+      }
+    }
+    return bad_input(fmt::format("{}{}", entry.text, near.empty() ? "" : near + "?"));
+  }
+  return {};
 }
 
 // Samples cannot pass an op that is unknown.
@@ -168,6 +219,7 @@ Expected<void> Session::State::quantize_model() {
                     .threads = options.threads};
   if (needs_samples(options.config)) inputs.attempt.refining = refining_samples(held_out);
   Chosen chosen = TRY(within(quantize_with_gate(inputs, [&] { return announce(Stage::kQuantize); }), model->path));
+  TRY(demand_used_rules(chosen.said, prepared->graph, options.config));
   options.config = std::move(chosen.config);
   quantized = std::move(chosen.model);
   compiled = std::move(chosen.compiled);
@@ -181,6 +233,17 @@ void Session::State::warn_of_ranges() {
   const QuantPlan& plan = quantized->plan;
   const auto matters = [&](ValueId id) { return plan.group(id) != nullptr && plan.group(id)->storage == DType::kI8; };
   warn_of_values(quantized->model, *statistics, matters, diagnostics);
+}
+
+// The first of all warnings: the program does not run on the device.
+void Session::State::warn_of_missing_finisher() {
+  const std::string_view step = target().finish->name;
+  Diagnostics all;
+  all.warn("not-finished", "",
+           fmt::format("{} not found: this .pte holds TOSA and does not run on {}; install {} or pass --{}", step,
+                       target().name, step, step));
+  for (const Diagnostic& entry : diagnostics.entries()) all.add(entry);
+  diagnostics = std::move(all);
 }
 
 Expected<bool> Session::State::take_archive_parameters() {
@@ -237,7 +300,10 @@ Expected<void> Session::place(WithData with_data) {
   State& state = *state_;
   TRY(state.prepare_model());
   const bool has_data = with_data == WithData::kYes;
-  if (has_data) TRY(within(demand_known(state.prepared->graph, state.target()), state.model->path));
+  if (has_data)
+    TRY(within(
+        with_reason(demand_known(state.prepared->graph, state.target()), state.prepared->graph, state.diagnostics),
+        state.model->path));
   if (state.options.is_float) {
     const std::size_t before = state.prepared->times.size();
     TRY(keep_in_float(*state.prepared, state.target()));
@@ -260,7 +326,7 @@ Expected<void> Session::place(WithData with_data) {
 }
 
 Expected<void> Session::demand_runnable() const {
-  return within(demand_host_kernels(graph(), places(), target()), file());
+  return within(with_reason(demand_host_kernels(graph(), places(), target()), graph(), diagnostics()), file());
 }
 
 Expected<Statistics> Session::calibrate() {
@@ -278,6 +344,7 @@ Expected<void> Session::compile() {
         TRY(within(isthmus::compile(graph(), places(), target(), state.examples, nullptr, state.input_orders), file()));
     append_times(state.times, state.compiled->times);
   }
+  if (target().finish != nullptr && !state.finisher) state.warn_of_missing_finisher();
   if (state.finisher) {
     TRY(state.announce(Stage::kFinish));
     const std::size_t before = state.compiled->times.size();

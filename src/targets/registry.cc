@@ -2,18 +2,31 @@
 #include "targets/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "targets/ethos_u/desc.h"
 #include "targets/xnnpack/desc.h"
 #include "targets/xnnpack/tap.h"
 
 namespace isthmus {
+namespace {
+
+// ethos-u55-64 stands before ethos-u55-128.
+std::pair<std::string_view, std::size_t> key_of(const TargetDesc& target) {
+  const std::string_view name = target.name;
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  std::size_t number = 0;
+  for (const char digit : name.substr(digits)) number = 10 * number + static_cast<std::size_t>(digit - '0');
+  return {name.substr(0, digits), number};
+}
+
+}  // namespace
 
 std::span<const TargetDesc* const> all_targets() {
   static const auto kTargets = [] {
     std::vector<const TargetDesc*> all{&xnnpack::desc()};
     for (const TargetDesc& desc : ethos_u::descs()) all.push_back(&desc);
-    std::ranges::sort(all, {}, &TargetDesc::name);
+    std::ranges::sort(all, [](const TargetDesc* a, const TargetDesc* b) { return key_of(*a) < key_of(*b); });
     return all;
   }();
   return kTargets;

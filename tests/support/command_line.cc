@@ -29,7 +29,7 @@ void CommandLine::SetUp() {
 void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
 
 Finished CommandLine::isthmus(const std::string& arguments) const {
-  return run(fmt::format("{} {}", ISTHMUS_BINARY, arguments));
+  return run(fmt::format("( {} {} )", ISTHMUS_BINARY, arguments));
 }
 
 Finished CommandLine::example(const std::string& name, const std::string& arguments) const {

@@ -1,12 +1,14 @@
 // The driver: each stage runs once, whatever is asked of the session.
 #include "session/session.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
 #include <set>
 
+#include "ir/text.h"
 #include "support/models.h"
 #include "targets/registry.h"
 
@@ -63,6 +65,36 @@ TEST(Session, WithoutQuantizationThereIsOnePartition) {
   const Counts counts = compiled("xnnpack", "", true);
   expect_once(counts, "", {"load", "legalize", "partition", "lower", "emit", "try"});
   EXPECT_EQ(counts.size(), 1U);
+}
+
+// check, explain and compile end with the same error.
+TEST(Session, TrainingModeIsSaidByEveryCommand) {
+  auto graph = parse_graph(R"(graph
+  input %x : f32[2,4]
+  input %m : f32[4]
+  input %v : f32[4]
+  %y = foreign("aten.batch_norm.default", input=%x, running_mean=%m, running_var=%v, training=true, momentum=0.1, eps=1e-05, cudnn_enabled=true) : f32[2,4]
+  return %y
+)");
+  ASSERT_TRUE(graph) << graph.error().text();
+  OpenModel opened;
+  opened.path = "m.pt2";
+  opened.model.graph = *std::move(graph);
+  opened.model.examples.resize(3);
+  const auto model = std::make_shared<const OpenModel>(std::move(opened));
+  for (const WithData with_data : {WithData::kNo, WithData::kYes}) {
+    SessionOptions options;
+    options.prepare.target = find_target("xnnpack");
+    auto session = Session::create(model, options);
+    ASSERT_TRUE(session) << session.error().text();
+    auto done = session->place(with_data);
+    if (done) done = session->demand_runnable();
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().text(),
+                testing::AllOf(testing::HasSubstr("the model was exported in training mode (batch norm"),
+                               testing::HasSubstr("call model.eval() before torch.export.export"),
+                               testing::HasSubstr("in m.pt2")));
+  }
 }
 
 TEST(Stages, NamesAreUniqueAndInOrder) {

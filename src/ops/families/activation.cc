@@ -43,7 +43,7 @@ Expected<Values> read_leaky_relu(Call& call) {
 // The slope is drawn at random while training, and is the middle afterwards.
 Expected<Values> read_rrelu(Call& call) {
   if (TRY(call.flag("training", false))) {
-    return Call::unsupported("the result is random: export the model in eval mode");
+    return Call::training_mode("a random slope");
   }
   const double lower = TRY(call.number("lower", 1.0 / 8));
   const double upper = TRY(call.number("upper", 1.0 / 3));

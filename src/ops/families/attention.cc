@@ -64,8 +64,7 @@ Expected<ValueId> repeat_heads(Call& call, ValueId heads, Dim wanted) {
 }
 
 Expected<Values> attention_inputs(Call& call) {
-  if (TRY(call.number("dropout_p", 0)) > 0)
-    return Call::unsupported("attention with dropout; call .eval() before export");
+  if (TRY(call.number("dropout_p", 0)) > 0) return Call::training_mode("attention with dropout");
   const ValueId query = TRY(call.tensor("query"));
   ValueId key = TRY(call.tensor("key"));
   ValueId value = TRY(call.tensor("value"));

@@ -121,8 +121,7 @@ Expected<Statistics> batch_statistics(Call& call, ValueId input, bool is_trainin
   const auto mean = call.tensor_if("running_mean");
   const auto variance = call.tensor_if("running_var");
   if (mean && variance) {
-    if (is_training)
-      return Call::unsupported("batch norm in training mode changes its statistics; call .eval() before export");
+    if (is_training) return Call::training_mode("batch norm that changes its statistics");
     return Statistics{*mean, *variance};
   }
   if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
@@ -184,7 +183,7 @@ Expected<Values> read_instance_norm(Call& call) {
     return one(normalize_batch(call, input, with, eps));
   }
   if (call.has("running_mean")) {
-    return Call::unsupported("instance norm in training mode changes its statistics; call .eval() before export");
+    return Call::training_mode("instance norm that changes its statistics");
   }
   if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
   const Dim channels = call.size(input, 1);

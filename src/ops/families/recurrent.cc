@@ -140,7 +140,7 @@ Expected<Values> read_layers(Call& call, Unit unit) {
   const bool is_bidirectional = TRY(call.flag("bidirectional", false));
   const std::int64_t time_axis = TRY(call.flag("batch_first", false)) ? 1 : 0;
   if (TRY(call.flag("train", false)) && TRY(call.number("dropout", 0)) > 0 && layers > 1) {
-    return Call::unsupported("dropout between recurrent layers; call .eval() before export");
+    return Call::training_mode("dropout between recurrent layers");
   }
   if (states.size() != (unit == Unit::kLstm ? 2 : 1)) return bad_input(call.target() + ": a wrong number of states");
   if (call.rank(input) != 3) return bad_input(call.target() + ": an input of another rank than 3");

@@ -71,7 +71,7 @@ Expected<bool> is_random(Call& call, bool trains_by_default) {
   return TRY(call.number("p", 0.5)) != 0;
 }
 
-tl::unexpected<Error> random() { return Call::unsupported("the result is random: export the model in eval mode"); }
+tl::unexpected<Error> random() { return Call::training_mode("dropout"); }
 
 Expected<Values> read_dropout(Call& call) {
   if (TRY(is_random(call, false))) return random();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/executorch/io_params.h"
 #include "ir/literals.h"
 #include "program/lower/write_back.h"
 #include "targets/host/call_writer.h"
@@ -79,7 +80,25 @@ class ProgramBuilder {
     instructions().insert(instructions().begin(), size_calls.begin(), size_calls.end());
     plan().container_inputs = container_text(plan().inputs.size());
     plan().container_outputs = container_text(plan().outputs.size());
+    add_io_methods();
     return std::move(lowered_);
+  }
+
+  // Programs with quantized inputs or outputs say how to convert floats.
+  void add_io_methods() {
+    const auto add = [&](ValueId id, pte::IoSide side, std::size_t index) {
+      const TensorType& type = graph_.type(id);
+      if (!type.quant || type.quant->axis >= 0) return;
+      const pte::IoParams params{static_cast<double>(type.quant->scale()), type.quant->zero_point, type.dtype};
+      pte::add_io_params(lowered_.program, side, index, params);
+    };
+    for (std::size_t i = 0; i < graph_.inputs().size(); ++i) add(graph_.inputs()[i], pte::IoSide::kInput, i);
+    std::size_t index = 0;
+    for (const Output& output : graph_.outputs()) {
+      if (output.kind == OutputKind::kMutation) continue;
+      if (const auto* id = std::get_if<ValueId>(&output.value)) add(*id, pte::IoSide::kOutput, index);
+      ++index;
+    }
   }
 
  private:

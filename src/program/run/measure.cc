@@ -73,6 +73,10 @@ Expected<Measurement> measure_calls(const std::function<Expected<void>()>& call,
   result.min_seconds = times.front();
   result.p50_seconds = percentile(times, 0.5);
   result.p90_seconds = percentile(times, 0.9);
+  result.p99_seconds = percentile(times, 0.99);
+  double sum = 0;
+  for (const double time : times) sum += time;
+  result.mean_seconds = sum / static_cast<double>(times.size());
   return result;
 }
 

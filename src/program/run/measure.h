@@ -23,6 +23,8 @@ struct Measurement {
   double min_seconds = 0;    // of the others, without those that warm up
   double p50_seconds = 0;
   double p90_seconds = 0;
+  double p99_seconds = 0;
+  double mean_seconds = 0;
   double waited = 0;  // the share of these runs' time in which others had the CPU; 0 where the system does not say
   Statistics each;    // of one run: calls, and the mean of the seconds
   std::vector<OperatorTime> profile;  // of one run: the mean; empty where the method has none

@@ -280,7 +280,9 @@ bool is_match(const QuantRule& rule, const Graph& graph, const Node& node) {
     return glob.empty() || matches_glob(glob, text);
   };
   const auto is_named = [&](ValueId id) { return matches_glob(rule.node, graph[id].name); };
-  return fits(rule.op, name_of(node.op)) && fits(rule.module, node.origin.module) &&
+  // A module means all that is below it, too.
+  const bool is_inside = fits(rule.module, node.origin.module) || fits(rule.module + ".*", node.origin.module);
+  return fits(rule.op, name_of(node.op)) && is_inside &&
          (rule.node.empty() || std::ranges::any_of(node.outputs, is_named));
 }
 

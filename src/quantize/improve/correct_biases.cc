@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "interpret/float_inputs.h"
 #include "interpret/integer.h"
 #include "interpret/integer_codes.h"
 #include "interpret/interpreter.h"
@@ -145,7 +146,7 @@ class Corrector {
       for (const ValueId input : graph().nodes()[n].inputs) last_reader_[input.index] = n;
     }
     for (std::size_t s = 0; s < samples_.size(); ++s) {
-      const std::vector<Tensor>& sample = samples_[s];
+      const std::vector<Tensor> sample = quantized_inputs(graph(), samples_[s]);
       symbols_.push_back(TRY(bind_symbols(graph(), sample)));
       auto& values = values_.emplace_back();
       for (std::size_t i = 0; i < sample.size(); ++i) values[graph().inputs()[i].index] = sample[i];

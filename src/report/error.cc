@@ -1,0 +1,12 @@
+// Kind, message and places.
+#include "report/error.h"
+
+#include "report/json_parts.h"
+
+namespace isthmus {
+
+std::string error_json(const Error& error, std::string_view kind) {
+  return dump({{"error", {{"kind", kind}, {"message", error.message}, {"places", error.places}}}});
+}
+
+}  // namespace isthmus
