@@ -90,7 +90,8 @@ Expected<void> inspect(const InspectOptions& options) {
     return {};
   }
   if (!options.wants_json) print_diagnostics(diagnostics);
-  const ModelSummary summary = summarize(options.file, opened.archive, opened.model, diagnostics);
+  const ModelSummary summary = opened.onnx ? summarize(options.file, *opened.onnx, opened.model, diagnostics)
+                                           : summarize(options.file, opened.archive, opened.model, diagnostics);
   fmt::print("{}", options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }

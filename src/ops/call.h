@@ -17,6 +17,7 @@ class Call : public Emitter {
   Call(Graph& graph, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results);
 
   const std::string& target() const { return attrs_.target; }
+  const ForeignAttrs& attrs() const { return attrs_; }
 
   // Arguments by the name of the schema; "self" and "input" are one name. An argument that is absent or none has the
   // given default; without one it is an error that names it.

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/expected.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
 #include "session/stage.h"
@@ -19,6 +21,7 @@ enum class FileKind : std::uint8_t {
   kProgram,     // of the ExecuTorch runtime (.pte)
   kStatistics,  // of `isthmus calibrate` (.stats)
   kTosa,        // a graph in integers (.tosa)
+  kOnnx,        // a model of ONNX (.onnx)
 };
 
 // A file and what it is: by its content, and by its name only where the content is neither.
@@ -31,7 +34,8 @@ Expected<OpenFile> open_file(const std::string& path);
 
 struct OpenModel {
   std::string path;
-  pt2::Archive archive;
+  pt2::Archive archive;  // empty where the file is of ONNX
+  std::optional<onnx::Model> onnx;
   Model model;
   Diagnostics diagnostics;       // what reading it had to say
   std::vector<StageTime> times;  // of `load`
