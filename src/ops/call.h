@@ -16,6 +16,9 @@ class Call : public Emitter {
   // `results` are the types that the frontend declares.
   Call(Graph& graph, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results);
 
+  // Another call at the same place, whose ops are named after the same value.
+  Call(const Call& like, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results);
+
   const std::string& target() const { return attrs_.target; }
   const ForeignAttrs& attrs() const { return attrs_; }
 
@@ -61,6 +64,7 @@ class Call : public Emitter {
     const Arg* arg;
     std::size_t first_input;  // of the tensors in it, an index into inputs_
   };
+  void note_slots();
   const Slot* slot(std::string_view name) const;
   tl::unexpected<Error> wrong(std::string_view name, std::string_view expected) const;
 

@@ -73,8 +73,6 @@ void Emitter::begin(Origin origin, std::string stem, bool in_float) {
   in_float_ = in_float;
 }
 
-void Emitter::begin_as(const Emitter& other) { begin(other.origin_, other.stem_, other.in_float_); }
-
 Expected<ValueId> Emitter::emit(Op op, Attrs attrs, std::vector<ValueId> inputs) {
   const OpDef& row = def(op);
   const auto place = [&] {

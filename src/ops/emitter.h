@@ -19,9 +19,6 @@ class Emitter {
   // Nodes emitted from here on come from this place and are named after this value; `in_float` as Node has it.
   void begin(Origin origin, std::string stem, bool in_float = false);
 
-  // The same place and name as another emitter's.
-  void begin_as(const Emitter& other);
-
   Graph& graph() { return graph_; }
   Exprs& exprs() { return graph_.exprs(); }
   // By value: emitting moves the graph's own.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "base/expected.h"
 #include "ir/attrs.h"
@@ -26,12 +25,6 @@ Expected<void> demand_countable(const TensorType& type);
 
 // The elements of a constant of integers or bools in row-major order; nothing for other values and for large ones.
 std::optional<Ints> known_integers(const Graph& graph, ValueId value);
-
-// The elements of a value of integers or bools in row-major order: of a constant, or computed from sizes as exporters
-// write out the arithmetic of shapes. Nothing for other values and for long lists.
-std::optional<Dims> known_sizes(Graph& graph, ValueId value);
-// The same for numbers of any kind, as far as they do not depend on symbols.
-std::optional<std::vector<double>> known_numbers(Graph& graph, ValueId value);
 
 // All sizes as numbers; nothing if one of them is symbolic.
 std::optional<Ints> fixed_sizes(const Shape& shape);

@@ -1,4 +1,6 @@
 // Integers that a model computes from the sizes of its inputs: the arithmetic of shapes that exporters write out.
+#include "ops/known_sizes.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -109,7 +111,8 @@ class SizeReader {
     if (!list) return std::nullopt;
     Dims result;
     for (std::size_t i = 0; i < count; ++i) {
-      result.push_back((*list)[static_cast<std::size_t>(slice.start.value()) + i * static_cast<std::size_t>(slice.step)]);
+      result.push_back(
+          (*list)[static_cast<std::size_t>(slice.start.value()) + i * static_cast<std::size_t>(slice.step)]);
     }
     return result;
   }

@@ -57,16 +57,13 @@ enum class Aliasing : std::uint8_t {
   kSelf,   // the first input itself where there is nothing to do, else new memory
 };
 
-// A name by which a frontend calls something. A name of ONNX that ends in a number holds from that opset on. Without an overload ("aten.permute") it covers every overload that has
+// A name by which a frontend calls something. Without an overload ("aten.permute") it covers every overload that has
 // no row of its own. In-place names (a trailing '_') and copying ones ("_copy") have no rows: they are the name
 // without.
 struct Spelling {
   std::string_view name;
   Reader reader;
   Aliasing aliasing = Aliasing::kFresh;
-  // Of a frontend whose calls have inputs by position: their names in order, in words. A last word that ends in "..."
-  // stands for all that are left.
-  std::string_view inputs = {};
 };
 
 // Which axis of an op's data inputs and of its result is that of channels, which may differ much in range.
@@ -120,8 +117,6 @@ struct OpDef {
   NoiseFlow noise = NoiseFlow::kOfVariance;
   bool is_elementwise = false;  // each number of the result comes from the numbers in the same place of the inputs
   RealFunction function = RealFunction::kNone;
-  // Between numbers and the integers that stand for them: kept as the model has it, also where all of it is constant.
-  bool is_conversion = false;
   bool broadcasts = false;  // inputs of smaller shapes repeat along the axes that they lack
   // Whether the result scales as the data inputs do: f(a x) = a f(x) for positive a, also where each channel of an
   // image or of rows has an a of its own. Null: not for every a.

@@ -15,11 +15,40 @@ namespace isthmus {
 namespace {
 
 struct Table {
-  std::array<Family, 34> families{
-      movement_family(),  pad_family(),     join_family(),     index_family(),   type_family(),  creation_family(),
-      quantize_family(),  dynamic_family(), binary_family(),   compare_family(), unary_family(), activation_family(),
-      reduce_family(),    order_family(),   conv_family(),     product_family(), pool_family(),  norm_family(),
-      attention_family(), image_family(),   recurrent_family(), onnx_ops::elementwise_family(), onnx_ops::movement_family(), onnx_ops::index_family(), onnx_ops::creation_family(), onnx_ops::layer_family(), onnx_ops::pool_family(), onnx_ops::norm_family(), onnx_ops::reduce_family(), onnx_ops::structure_family(), onnx_ops::image_family(), onnx_ops::recurrent_family(), onnx_ops::quantize_family(), onnx_ops::fused_family()};
+  std::array<Family, 34> families{movement_family(),
+                                  pad_family(),
+                                  join_family(),
+                                  index_family(),
+                                  type_family(),
+                                  creation_family(),
+                                  quantize_family(),
+                                  dynamic_family(),
+                                  binary_family(),
+                                  compare_family(),
+                                  unary_family(),
+                                  activation_family(),
+                                  reduce_family(),
+                                  order_family(),
+                                  conv_family(),
+                                  product_family(),
+                                  pool_family(),
+                                  norm_family(),
+                                  attention_family(),
+                                  image_family(),
+                                  recurrent_family(),
+                                  onnx_ops::elementwise_family(),
+                                  onnx_ops::movement_family(),
+                                  onnx_ops::index_family(),
+                                  onnx_ops::creation_family(),
+                                  onnx_ops::layer_family(),
+                                  onnx_ops::pool_family(),
+                                  onnx_ops::norm_family(),
+                                  onnx_ops::reduce_family(),
+                                  onnx_ops::structure_family(),
+                                  onnx_ops::image_family(),
+                                  onnx_ops::recurrent_family(),
+                                  onnx_ops::quantize_family(),
+                                  onnx_ops::fused_family()};
   std::array<const OpDef*, kOpCount> by_op{};
   std::unordered_map<std::string_view, const Spelling*> by_name;
 

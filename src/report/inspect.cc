@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "frontends/torch/load.h"
 #include "base/untrusted_text.h"
+#include "frontends/torch/load.h"
 #include "ir/text.h"
 
 namespace isthmus {

@@ -1,11 +1,12 @@
 // ONNX files: reading them, refusing them, and what becomes of their operators.
+#include "formats/onnx/onnx.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "formats/onnx/onnx.h"
 #include "frontends/onnx/load.h"
 #include "interpret/interpreter.h"
 #include "ir/specialize.h"
@@ -108,7 +109,9 @@ TEST(Onnx, EveryTruncationIsAnErrorOrAModel) {
   for (std::size_t size = 0; size < file.size(); ++size) {
     const Blob part = *file.part(0, size);
     const auto model = loaded(part);
-    if (!model) EXPECT_FALSE(model.error().text().empty());
+    if (!model) {
+      EXPECT_FALSE(model.error().text().empty()) << size;
+    }
   }
 }
 
@@ -148,7 +151,8 @@ TEST(Onnx, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(error_of(onnx_model(small_cnn(), 17, 2)), HasSubstr("IR version 2; 3 and later"));
   OnnxGraph unknown;
   unknown.input("x", kFloat, {std::int64_t{1}}).node("Frobnicate", {"x"}, {"y"}).output("y");
-  EXPECT_THAT(error_of(onnx_model(unknown)), HasSubstr("no op of the table has this name\n  in node \"y\" (Frobnicate)"));
+  EXPECT_THAT(error_of(onnx_model(unknown)),
+              HasSubstr("no op of the table has this name\n  in node \"y\" (Frobnicate)"));
   OnnxGraph order;
   order.input("x", kFloat, {std::int64_t{1}}).node("Add", {"x", "later"}, {"y"}).output("y");
   EXPECT_THAT(error_of(onnx_model(order)), HasSubstr("\"later\" is used before it is defined"));
@@ -261,8 +265,10 @@ TEST(Onnx, QuantizedPairsArePins) {
       .node("DequantizeLinear", {"q", "s", "z"}, {"d"})
       .node("Relu", {"d"}, {"y"})
       .output("y");
-  EXPECT_THAT(text_of(onnx_model(graph)), HasSubstr("fake_quantize(%x) scale=0.5 zero_point=128 min=0 max=255 dtype=u8"));
-  EXPECT_EQ(run(onnx_model(graph), {tensor_of({1, 4}, {0.3F, 0.2F, -1, 100})}), (std::vector<float>{0.5F, 0, 0, 63.5F}));
+  EXPECT_THAT(text_of(onnx_model(graph)),
+              HasSubstr("fake_quantize(%x) scale=0.5 zero_point=128 min=0 max=255 dtype=u8"));
+  EXPECT_EQ(run(onnx_model(graph), {tensor_of({1, 4}, {0.3F, 0.2F, -1, 100})}),
+            (std::vector<float>{0.5F, 0, 0, 63.5F}));
 }
 
 // Integers in, integers out: read as the numbers that they stand for.

@@ -121,14 +121,14 @@ void choose_value(AttributeFields fields, Attribute& attribute) {
   enum : std::int64_t { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
   std::int64_t type = fields.type;
   if (type == 0) {
-    type = fields.f                    ? kFloat
-           : fields.i                  ? kInt
-           : fields.s                  ? kString
-           : fields.t                  ? kTensor
-           : fields.g                  ? kGraph
-           : !fields.floats.empty()    ? kFloats
-           : !fields.strings.empty()   ? kStrings
-                                       : kInts;
+    type = fields.f                  ? kFloat
+           : fields.i                ? kInt
+           : fields.s                ? kString
+           : fields.t                ? kTensor
+           : fields.g                ? kGraph
+           : !fields.floats.empty()  ? kFloats
+           : !fields.strings.empty() ? kStrings
+                                     : kInts;
   }
   switch (type) {
     case kFloat:

@@ -1,14 +1,17 @@
 // One operator as a foreign call: its arguments, the types of its results, and whether they are constants.
+#include "ops/call.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/onnx_dtype.h"
 #include "base/untrusted_text.h"
-#include "interpret/interpreter.h"
 #include "frontends/onnx/loader.h"
-#include "ops/call.h"
+#include "interpret/interpreter.h"
 #include "ops/known.h"
+#include "ops/known_sizes.h"
+#include "ops/onnx/inputs.h"
 #include "ops/table.h"
 
 namespace isthmus::onnx {
@@ -20,12 +23,18 @@ constexpr std::uint64_t kMaxFoldedBytes = std::uint64_t{1} << 16;
 bool is_small(const TensorType& type) {
   std::uint64_t bytes = size_of(type.dtype);
   for (const Dim dim : type.shape) {
-    const auto product =
-        dim.is_fixed() && dim.value() >= 0 ? multiply_sizes(bytes, static_cast<std::uint64_t>(dim.value())) : std::nullopt;
+    const auto product = dim.is_fixed() && dim.value() >= 0
+                             ? multiply_sizes(bytes, static_cast<std::uint64_t>(dim.value()))
+                             : std::nullopt;
     if (!product) return false;
     bytes = *product;
   }
   return bytes <= kMaxFoldedBytes;
+}
+
+// Between numbers and the integers that stand for them: kept as the model has it, also where all of it is constant.
+bool is_conversion(const isthmus::Node& node) {
+  return std::holds_alternative<QuantizeAttrs>(node.attrs) || std::holds_alternative<DequantizeAttrs>(node.attrs);
 }
 
 // "X W B", "inputs...": the next word.
@@ -82,8 +91,7 @@ Expected<Loader::Entities> Loader::call(const Visit& visit) {
   ForeignAttrs attrs;
   attrs.target = "onnx." + (node.domain.empty() ? std::string() : node.domain + ".") + node.op_type + "." +
                  std::to_string(opset(node.domain));
-  const Spelling* spelling = find_spelling(attrs.target).spelling;
-  std::string_view words = spelling == nullptr ? std::string_view() : spelling->inputs;
+  std::string_view words = onnx_inputs(attrs.target);
   std::vector<TensorEntity> tensors;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     std::string_view word = take_word(words);
@@ -130,8 +138,8 @@ Expected<Loader::Entities> Loader::call(const Visit& visit) {
       tensors.push_back(constant(*data->data, name, {}));
       value.value = TensorArg{};
     } else {
-      return fail(ErrorKind::kUnsupported, fmt::format("the attribute {} is neither numbers nor text nor a tensor",
-                                                       shown(attribute->name)));
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the attribute {} is neither numbers nor text nor a tensor", shown(attribute->name)));
     }
     attrs.args.push_back({attribute->name, std::move(value)});
   }
@@ -198,7 +206,8 @@ Expected<Loader::Entities> Loader::read_call(const Visit& visit, ForeignAttrs at
       taken.push_back(name);
       results.push_back({name, inner_.type(values[i])});
     }
-    const NodeId id = outer_.add_node(Op::kForeign, std::move(attrs), std::move(outside), std::move(results), visit.origin);
+    const NodeId id =
+        outer_.add_node(Op::kForeign, std::move(attrs), std::move(outside), std::move(results), visit.origin);
     outside = outer_[id].outputs;
   }
   Entities entities;
@@ -234,7 +243,8 @@ Expected<Loader::Entities> Loader::keep_foreign(const Visit& visit, ForeignAttrs
     inner_results.push_back({inner_.unused_name(value_name(visit.node.outputs[i])), types[i]});
   }
   const NodeId kept = inner_.add_node(Op::kForeign, attrs, std::move(inside), std::move(inner_results), visit.origin);
-  const NodeId id = outer_.add_node(Op::kForeign, std::move(attrs), std::move(outside), std::move(results), visit.origin);
+  const NodeId id =
+      outer_.add_node(Op::kForeign, std::move(attrs), std::move(outside), std::move(results), visit.origin);
   Entities entities;
   for (std::size_t i = 0; i < types.size(); ++i) {
     entities.push_back(Entity{TensorEntity{inner_[kept].outputs[i], outer_[id].outputs[i], visit.node.outputs[i]}});
@@ -251,7 +261,7 @@ Expected<void> Loader::fold(std::size_t first_node, std::vector<ValueId>& result
   };
   for (std::size_t i = first_node; i < inner_.nodes().size(); ++i) {
     const isthmus::Node node = inner_.nodes()[i];  // a copy: constants are added below
-    if (node.op == Op::kForeign || def(node.op).is_conversion || !is_small(inner_.type(node.outputs[0]))) continue;
+    if (node.op == Op::kForeign || is_conversion(node) || !is_small(inner_.type(node.outputs[0]))) continue;
     std::vector<isthmus::Tensor> inputs;
     for (const ValueId input : node.inputs) {
       const Constant* constant = inner_.constant(now(input));

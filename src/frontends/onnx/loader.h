@@ -108,10 +108,10 @@ class Loader {
   std::vector<Scope> scopes_;
   std::unordered_map<std::uint32_t, ValueId> outer_constants_;  // by value of the inner graph
   std::map<std::string, const ValueInfo*> declared_;
-  std::vector<const Opsets*> opsets_;                          // of the functions around, innermost last
+  std::vector<const Opsets*> opsets_;  // of the functions around, innermost last
   std::vector<std::vector<const Attribute*>> function_attributes_;
-  std::map<std::string, Error> unreadable_;                    // initializers of types that no tensor has
-  std::deque<Attribute> referred_;                             // attributes of functions under the names of nodes
+  std::map<std::string, Error> unreadable_;  // initializers of types that no tensor has
+  std::deque<Attribute> referred_;           // attributes of functions under the names of nodes
   std::size_t calls_ = 0;
   std::size_t depth_ = 0;
 };

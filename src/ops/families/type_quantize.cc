@@ -200,8 +200,7 @@ Family quantize_family() {
            {
                {"quantized_decomposed.quantize_per_tensor", read_quantize},
                {"quantized_decomposed.quantize_per_channel", read_quantize_channels},
-           },
-       .is_conversion = true},
+           }},
       {.op = Op::kDequantize,
        .flow = QFlow::kComputes,
        .roles = {Role::kData, Role::kParameter, Role::kParameter},
@@ -211,8 +210,7 @@ Family quantize_family() {
            {
                {"quantized_decomposed.dequantize_per_tensor", read_dequantize},
                {"quantized_decomposed.dequantize_per_channel", read_dequantize_channels},
-           },
-       .is_conversion = true},
+           }},
       // What a pair of the two above becomes where both have the same parameters.
       {.op = Op::kFakeQuantize, .flow = QFlow::kPins, .roles = {Role::kData}, .infer = infer_fake_quantize},
       {.op = Op::kRescale, .flow = QFlow::kComputes, .roles = {Role::kData}, .infer = infer_rescale},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/portable_math.h"
 #include "ops/elementwise.h"
 #include "ops/known.h"
 #include "ops/onnx/families.h"
@@ -15,7 +16,8 @@ namespace {
 ValueId constant_of(Call& call, const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return call.constant({DType::kF32, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))});
+  return call.constant(
+      {DType::kF32, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))});
 }
 
 Expected<Values> read_constant(Call& call) {
@@ -61,11 +63,19 @@ Expected<Values> read_range(Call& call) {
     const Dims start = TRY(sizes(call, "start"));
     const Dims limit = TRY(sizes(call, "limit"));
     if (start.size() != 1 || limit.size() != 1) return bad_input("a range with bounds that are no single numbers");
-    return TorchCall(call, "aten.arange.start_step").integer("start", start[0]).integer("end", limit[0])
-        .integer("step", TRY(integer(call, "delta"))).dtype("dtype", dtype).read();
+    return TorchCall(call, "aten.arange.start_step")
+        .integer("start", start[0])
+        .integer("end", limit[0])
+        .integer("step", TRY(integer(call, "delta")))
+        .dtype("dtype", dtype)
+        .read();
   }
-  return TorchCall(call, "aten.arange.start_step").number("start", TRY(number(call, "start")))
-      .number("end", TRY(number(call, "limit"))).number("step", TRY(number(call, "delta"))).dtype("dtype", dtype).read();
+  return TorchCall(call, "aten.arange.start_step")
+      .number("start", TRY(number(call, "start")))
+      .number("end", TRY(number(call, "limit")))
+      .number("step", TRY(number(call, "delta")))
+      .dtype("dtype", dtype)
+      .read();
 }
 
 // A matrix of the input's sizes with ones on a diagonal.
@@ -98,7 +108,8 @@ Expected<Values> read_window(Call& call, const std::vector<double>& factors) {
   for (std::int64_t i = 0; i < size; ++i) {
     double value = 0;
     for (std::size_t k = 0; k < factors.size(); ++k) {
-      value += factors[k] * (period == 0 ? 1 : std::cos(kTwoPi * static_cast<double>(k) * static_cast<double>(i) / period));
+      value += factors[k] *
+               (period == 0 ? 1 : portable::cos(kTwoPi * static_cast<double>(k) * static_cast<double>(i) / period));
     }
     values.push_back(static_cast<float>(value));
   }
@@ -115,7 +126,7 @@ Expected<Values> read_random(Call&) {
 }  // namespace
 
 Family creation_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.Constant", "", read_constant),
       row("onnx.Shape", "data", read_shape),
       row("onnx.Size", "data", read_size),
@@ -132,7 +143,7 @@ Family creation_family() {
       row("onnx.Bernoulli", "input", read_random),
       row("onnx.Multinomial", "input", read_random),
   };
-  return {"onnx creation", {}, kCompounds};
+  return family_of("onnx creation", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -1,10 +1,11 @@
 // Element-wise operators of ONNX.
+#include "ops/elementwise.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
-#include "ops/elementwise.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/reading.h"
 
@@ -62,7 +63,10 @@ Expected<Values> read_pow(Call& call) {
   const DType dtype = call.type(a).dtype;
   const DType inside = promoted(dtype, false, call.type(b).dtype, false);
   const ValueId base = TRY(call.cast(a, inside));
-  const ValueId result = TRY(TorchCall(call, "aten.pow.Tensor_Tensor").tensor("self", base).tensor("exponent", TRY(call.cast(b, inside))).read_one());
+  const ValueId result = TRY(TorchCall(call, "aten.pow.Tensor_Tensor")
+                                 .tensor("self", base)
+                                 .tensor("exponent", TRY(call.cast(b, inside)))
+                                 .read_one());
   return one(call.cast(result, dtype));
 }
 
@@ -201,6 +205,13 @@ Expected<Values> read_shrink(Call& call) {
   return one(call.cast(TRY(call.emit(Op::kWhere, NoAttrs{}, {is_above, above, rest})), dtype));
 }
 
+// Before opset 7: one slope for each channel.
+Expected<Values> read_prelu_of_channels(Call& call) {
+  const ValueId slope = TRY(call.tensor("slope"));
+  return one(call.emit(Op::kPrelu, NoAttrs{},
+                       {TRY(x_of(call)), TRY(call.reshape(slope, {call.exprs().product(call.shape(slope))}))}));
+}
+
 // One slope for each channel where the slope's shape says so, else any slopes that broadcast.
 Expected<Values> read_prelu(Call& call) {
   const ValueId x = TRY(x_of(call));
@@ -210,17 +221,15 @@ Expected<Values> read_prelu(Call& call) {
   const Dim count = call.exprs().product(shape);
   const bool is_by_channel =
       call.rank(x) >= 2 && is_floating(call.type(x).dtype) &&
-      (count.is(1) || (channel >= 0 && channel < call.rank(slope) && shape[static_cast<std::size_t>(channel)] == count &&
-                       call.size(x, 1) == count));
+      (count.is(1) || (channel >= 0 && channel < call.rank(slope) &&
+                       shape[static_cast<std::size_t>(channel)] == count && call.size(x, 1) == count));
   if (is_by_channel) return one(call.emit(Op::kPrelu, NoAttrs{}, {x, TRY(call.reshape(slope, {count}))}));
   const ValueId zero = TRY(scalar_like(call, 0, x));
   const ValueId scaled = TRY(call.binary(Op::kMul, x, slope));
   return one(call.emit(Op::kWhere, NoAttrs{}, {TRY(call.binary(Op::kLt, x, zero)), scaled, x}));
 }
 
-Expected<Values> read_cast(Call& call) {
-  return one(call.cast(TRY(call.tensor("input")), TRY(dtype(call, "to"))));
-}
+Expected<Values> read_cast(Call& call) { return one(call.cast(TRY(call.tensor("input")), TRY(dtype(call, "to")))); }
 Expected<Values> read_cast_like(Call& call) {
   return one(call.cast(TRY(call.tensor("input")), call.type(TRY(call.tensor("target_type"))).dtype));
 }
@@ -242,7 +251,7 @@ Expected<Values> read_dropout(Call& call) {
 }  // namespace
 
 Family elementwise_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.Abs", "X", read_x<Op::kAbs>),
       row("onnx.Acos", "X", read_x<Op::kAcos>),
       row("onnx.Acosh", "X", read_x<Op::kAcosh>),
@@ -282,7 +291,8 @@ Family elementwise_family() {
       row("onnx.Swish", "X", read_swish),
       row("onnx.ThresholdedRelu", "X", read_thresholded_relu),
       row("onnx.Shrink", "X", read_shrink),
-      row("onnx.PRelu", "X slope", read_prelu),
+      row("onnx.PRelu.1", "X slope", read_prelu_of_channels),
+      row("onnx.PRelu.7", "X slope", read_prelu),
       row("onnx.Identity", "X", read_identity),
       row("onnx.Dropout", "data ratio training_mode", read_dropout),
       row("onnx.Cast", "input", read_cast),
@@ -316,7 +326,7 @@ Family elementwise_family() {
       row("onnx.Where", "condition X Y", read_where),
       row("onnx.com.microsoft.Gelu", "X", read_gelu),
   };
-  return {"onnx elementwise", {}, kCompounds};
+  return family_of("onnx elementwise", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -87,7 +87,8 @@ Expected<Values> read_skip_layer_norm(Call& call) {
 }
 Expected<Values> read_skip_rms_norm(Call& call) {
   const ValueId sum = TRY(skip_sum(call));
-  const ValueId result = TRY(rms_norm(call, sum, call.tensor_if("gamma"), call.rank(sum) - 1, TRY(call.number("epsilon", 1e-12))));
+  const ValueId result =
+      TRY(rms_norm(call, sum, call.tensor_if("gamma"), call.rank(sum) - 1, TRY(call.number("epsilon", 1e-12))));
   if (call.result_count() > 1 && call.result_count() < 4) return Call::unsupported("statistics for training");
   return Values{result, sum, sum, sum};
 }
@@ -124,7 +125,7 @@ Expected<Values> read_attention(Call& call) {
 }  // namespace
 
 Family fused_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.com.microsoft.FusedMatMul", "A B", read_fused_matmul),
       row("onnx.com.microsoft.FusedGemm", "A B C", read_fused_gemm),
       row("onnx.com.microsoft.FusedConv", "X W B Z", read_fused_conv),
@@ -133,10 +134,10 @@ Family fused_family() {
       row("onnx.com.microsoft.QuickGelu", "X", read_quick_gelu),
       row("onnx.com.microsoft.SkipLayerNormalization", "input skip gamma beta bias", read_skip_layer_norm),
       row("onnx.com.microsoft.SkipSimplifiedLayerNormalization", "input skip gamma bias", read_skip_rms_norm),
-      row("onnx.com.microsoft.Attention",
-          "input weights bias mask_index past attention_bias past_sequence_length", read_attention),
+      row("onnx.com.microsoft.Attention", "input weights bias mask_index past attention_bias past_sequence_length",
+          read_attention),
   };
-  return {"onnx fused", {}, kCompounds};
+  return family_of("onnx fused", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

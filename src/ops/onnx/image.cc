@@ -36,7 +36,8 @@ double source(const Resize& resize, const AxisResize& axis, std::int64_t at) {
   const auto x = static_cast<double>(at);
   if (resize.coordinates == "asymmetric") return x / axis.scale;
   if (resize.coordinates == "align_corners") {
-    return axis.to == 1 ? 0 : x * static_cast<double>(axis.from - 1) / static_cast<double>(axis.to - 1);
+    const double length = axis.scale * static_cast<double>(axis.from);
+    return axis.to == 1 || length <= 1 ? 0 : x * static_cast<double>(axis.from - 1) / (length - 1);
   }
   if (resize.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
   if (resize.coordinates == "pytorch_half_pixel" && axis.to == 1) return 0;
@@ -52,7 +53,8 @@ std::int64_t nearest(const Resize& resize, double place) {
   if (resize.rounding == "floor") return static_cast<std::int64_t>(std::floor(place));
   if (resize.rounding == "ceil") return static_cast<std::int64_t>(std::ceil(place));
   const bool is_tie = place - std::floor(place) == 0.5;
-  if (is_tie) return static_cast<std::int64_t>(resize.rounding == "round_prefer_ceil" ? std::ceil(place) : std::floor(place));
+  if (is_tie)
+    return static_cast<std::int64_t>(resize.rounding == "round_prefer_ceil" ? std::ceil(place) : std::floor(place));
   return static_cast<std::int64_t>(std::round(place));
 }
 
@@ -99,9 +101,9 @@ Expected<ValueId> resize_axis(Call& call, ValueId value, const Resize& resize, c
   const std::vector<float> weights = matrix(resize, axis);
   std::vector<std::byte> bytes(weights.size() * sizeof(float));
   std::memcpy(bytes.data(), weights.data(), bytes.size());
-  const ValueId constant = TRY(call.cast(
-      call.constant({DType::kF32, {axis.to, axis.from}, {axis.from, 1}, 0, Blob::owning(std::move(bytes))}),
-      call.type(value).dtype));
+  const ValueId constant = TRY(
+      call.cast(call.constant({DType::kF32, {axis.to, axis.from}, {axis.from, 1}, 0, Blob::owning(std::move(bytes))}),
+                call.type(value).dtype));
   const std::int64_t last = call.rank(value) - 1;
   const ValueId turned = TRY(transpose(call, value, axis.axis, last));
   return transpose(call, TRY(call.emit(Op::kLinear, NoAttrs{}, {turned, constant})), axis.axis, last);
@@ -126,17 +128,22 @@ std::optional<ResizeMode> torch_mode(const Resize& resize, const std::vector<Axi
   for (const AxisResize& axis : axes) {
     if (axis.to == 1 && resize.coordinates != "half_pixel") return std::nullopt;
     // Factors that the sizes do not say.
-    if (std::abs(axis.scale * static_cast<double>(axis.from) - static_cast<double>(axis.to)) > 1e-6) return std::nullopt;
+    if (std::abs(axis.scale * static_cast<double>(axis.from) - static_cast<double>(axis.to)) > 1e-6)
+      return std::nullopt;
   }
   return resize.kind == Kind::kCubic ? ResizeMode::kCubic : ResizeMode::kLinear;
 }
 
 Expected<ValueId> resized(Call& call, ValueId x, const Resize& resize, std::vector<AxisResize> axes) {
   std::erase_if(axes, [](const AxisResize& axis) { return axis.from == axis.to && axis.scale == 1; });
-  const bool is_image = call.rank(x) == 4 && std::ranges::all_of(axes, [](const AxisResize& axis) { return axis.axis >= 2; });
+  const bool is_image =
+      call.rank(x) == 4 && std::ranges::all_of(axes, [](const AxisResize& axis) { return axis.axis >= 2; });
   const auto mode = is_image && !axes.empty() ? torch_mode(resize, axes) : std::nullopt;
   if (mode) {
-    ResizeAttrs attrs{*mode, {call.size(x, 2), call.size(x, 3)}, {}, resize.coordinates == "align_corners" && *mode != ResizeMode::kNearest};
+    ResizeAttrs attrs{*mode,
+                      {call.size(x, 2), call.size(x, 3)},
+                      {},
+                      resize.coordinates == "align_corners" && *mode != ResizeMode::kNearest};
     for (const AxisResize& axis : axes) attrs.size[static_cast<std::size_t>(axis.axis - 2)] = axis.to;
     return call.emit(Op::kResize2d, std::move(attrs), {x});
   }
@@ -172,7 +179,8 @@ Expected<Values> resize(Call& call, Resize with) {
   if (call.has("sizes")) wanted = TRY(sizes(call, "sizes"));
   const bool has_sizes = !wanted.empty();
   if ((has_sizes ? wanted.size() : scales.size()) != places.size()) {
-    return bad_input(fmt::format("{} sizes or scales of {} axes", has_sizes ? wanted.size() : scales.size(), places.size()));
+    return bad_input(
+        fmt::format("{} sizes or scales of {} axes", has_sizes ? wanted.size() : scales.size(), places.size()));
   }
   std::vector<AxisResize> axes;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -213,8 +221,12 @@ Expected<Values> read_grid_sample(Call& call) {
   return TorchCall(call, "aten.grid_sampler")
       .tensor("input", TRY(call.tensor("X")))
       .tensor("grid", TRY(call.tensor("grid")))
-      .integer("interpolation_mode", mode == "nearest" ? 1 : mode == "bicubic" || mode == "cubic" ? 2 : 0)
-      .integer("padding_mode", padding == "border" ? 1 : padding == "reflection" ? 2 : 0)
+      .integer("interpolation_mode", mode == "nearest"                      ? 1
+                                     : mode == "bicubic" || mode == "cubic" ? 2
+                                                                            : 0)
+      .integer("padding_mode", padding == "border"       ? 1
+                               : padding == "reflection" ? 2
+                                                         : 0)
       .flag("align_corners", TRY(call.flag("align_corners", false)))
       .read();
 }
@@ -230,14 +242,12 @@ Expected<Values> read_affine_grid(Call& call) {
 }  // namespace
 
 Family image_family() {
-  static const Spelling kCompounds[] = {
-      row("onnx.Upsample", "X scales", read_upsample),
-      row("onnx.Resize.10", "X scales", read_upsample),
-      row("onnx.Resize.11", "X roi scales sizes", read_resize),
-      row("onnx.GridSample", "X grid", read_grid_sample),
+  static constexpr Row kRows[] = {
+      row("onnx.Upsample", "X scales", read_upsample),          row("onnx.Resize.10", "X scales", read_upsample),
+      row("onnx.Resize.11", "X roi scales sizes", read_resize), row("onnx.GridSample", "X grid", read_grid_sample),
       row("onnx.AffineGrid", "theta size", read_affine_grid),
   };
-  return {"onnx image", {}, kCompounds};
+  return family_of("onnx image", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -1,11 +1,12 @@
 // Operators of ONNX that read and write by index, sort and search.
+#include "ops/families/index.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "ops/elementwise.h"
-#include "ops/families/index.h"
 #include "ops/known.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/reading.h"
@@ -60,9 +61,9 @@ Expected<Values> read_scatter_elements(Call& call) {
 // The last axis of the indices names positions of the leading axes of the data. Those axes become one, and so do the
 // positions.
 struct Flat {
-  ValueId places;     // 1-d
-  Dim rows = 1;       // of the data
-  Dim row_size = 1;   // elements in each
+  ValueId places;    // 1-d
+  Dim rows = 1;      // of the data
+  Dim row_size = 1;  // elements in each
   Shape row_shape;
   Shape index_shape;  // without its last axis
 };
@@ -121,7 +122,8 @@ Expected<Values> read_gather_nd(Call& call) {
     Shape line(shape.size(), Dim(1));
     line[static_cast<std::size_t>(axis)] = size;
     shape.back() = Dim(1);
-    const ValueId column = TRY(call.expand(TRY(call.reshape(call.integers(numbers), std::move(line))), std::move(shape)));
+    const ValueId column =
+        TRY(call.expand(TRY(call.reshape(call.integers(numbers), std::move(line))), std::move(shape)));
     indices = TRY(call.cat({column, indices}, call.rank(indices) - 1));
   }
   return one(gather_nd(call, data, indices));
@@ -140,9 +142,12 @@ Expected<Values> read_scatter_nd(Call& call) {
 // `values` holds what is written elsewhere and at the index. An index outside of the depth writes nothing.
 Expected<Values> read_one_hot(Call& call) {
   const ValueId given = TRY(call.tensor("indices"));
-  const std::int64_t depth = TRY(integer(call, "depth"));
+  const double number_of_places = TRY(number(call, "depth"));
   const ValueId values = TRY(call.tensor("values"));
-  if (depth < 0 || depth > kMostElements) return bad_input(fmt::format("a depth of {}", depth));
+  if (!(number_of_places >= 0) || number_of_places > static_cast<double>(kMostElements)) {
+    return bad_input(fmt::format("a depth of {}", number_of_places));
+  }
+  const auto depth = static_cast<std::int64_t>(number_of_places);
   std::int64_t axis = TRY(call.integer("axis", -1));
   if (axis < 0) axis += call.rank(given) + 1;
   if (axis < 0 || axis > call.rank(given)) return bad_input(fmt::format("axis {}", axis));
@@ -197,8 +202,8 @@ Expected<Values> read_hardmax(Call& call, std::int64_t default_axis, bool is_fla
   ValueId rows = input;
   if (is_flattened) {
     const auto at = static_cast<std::size_t>(axis);
-    rows = TRY(call.reshape(input, {call.exprs().product(std::span(shape).first(at)),
-                                    call.exprs().product(std::span(shape).subspan(at))}));
+    rows = TRY(call.reshape(
+        input, {call.exprs().product(std::span(shape).first(at)), call.exprs().product(std::span(shape).subspan(at))}));
     axis = 1;
   }
   const Dim size = call.size(rows, axis);
@@ -232,7 +237,7 @@ Expected<Values> read_non_zero(Call&) {
 }  // namespace
 
 Family index_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.Gather", "data indices", read_gather),
       row("onnx.GatherElements", "data indices", read_gather_elements),
       row("onnx.GatherND", "data indices", read_gather_nd),
@@ -252,7 +257,7 @@ Family index_family() {
       row("onnx.NonMaxSuppression", "boxes scores max_output_boxes_per_class iou_threshold score_threshold",
           read_non_zero),
   };
-  return {"onnx index", {}, kCompounds};
+  return family_of("onnx index", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

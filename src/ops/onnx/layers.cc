@@ -1,11 +1,12 @@
 // Convolutions and products of ONNX.
+#include "ops/onnx/layers.h"
+
 #include <fmt/format.h>
 
 #include "ops/demands.h"
+#include "ops/families/product.h"
 #include "ops/known.h"
 #include "ops/onnx/families.h"
-#include "ops/onnx/layers.h"
-#include "ops/families/product.h"
 
 namespace isthmus::onnx_ops {
 
@@ -48,7 +49,8 @@ Expected<Ints> window_pads(Call& call, const Shape& input, const Ints& kernel, c
       total = std::max<std::int64_t>((count - 1) * stride[i] + reach - size.value(), 0);
     }
     const std::int64_t less = total / 2;
-    result.insert(result.end(), {mode == "SAME_UPPER" ? less : total - less, mode == "SAME_UPPER" ? total - less : less});
+    result.insert(result.end(),
+                  {mode == "SAME_UPPER" ? less : total - less, mode == "SAME_UPPER" ? total - less : less});
   }
   return result;
 }
@@ -86,7 +88,8 @@ Expected<ValueId> emit_window(Call& call, Window2d window) {
 Expected<Window2d> window_of(Call& call, ValueId input, ValueId weight, std::optional<ValueId> bias) {
   const Shape shape = call.shape(weight);
   if (shape.size() < 3 || shape.size() > 5 || call.rank(input) != call.rank(weight)) {
-    return bad_input(fmt::format("{}: input of rank {} and weight of rank {}", call.target(), call.rank(input), shape.size()));
+    return bad_input(
+        fmt::format("{}: input of rank {} and weight of rank {}", call.target(), call.rank(input), shape.size()));
   }
   const std::size_t spatial = shape.size() - 2;
   const auto kernel = fixed_sizes(Shape(shape.begin() + 2, shape.end()));
@@ -162,7 +165,10 @@ Expected<Values> read_gemm(Call& call) {
 Expected<Values> read_matmul(Call& call) { return one(matmul(call, TRY(call.tensor("A")), TRY(call.tensor("B")))); }
 
 Expected<Values> read_einsum(Call& call) {
-  return TorchCall(call, "aten.einsum").text("equation", TRY(call.text("equation"))).tensors("tensors", TRY(call.tensors("inputs"))).read();
+  return TorchCall(call, "aten.einsum")
+      .text("equation", TRY(call.text("equation")))
+      .tensors("tensors", TRY(call.tensors("inputs")))
+      .read();
 }
 
 }  // namespace
@@ -195,14 +201,12 @@ Expected<ValueId> gemm(Call& call, ValueId a, ValueId b, std::optional<ValueId> 
 }
 
 Family layer_family() {
-  static const Spelling kCompounds[] = {
-      row("onnx.Conv", "X W B", read_conv),
-      row("onnx.ConvTranspose", "X W B", read_conv_transpose),
-      row("onnx.Gemm", "A B C", read_gemm),
-      row("onnx.MatMul", "A B", read_matmul),
+  static constexpr Row kRows[] = {
+      row("onnx.Conv", "X W B", read_conv),         row("onnx.ConvTranspose", "X W B", read_conv_transpose),
+      row("onnx.Gemm", "A B C", read_gemm),         row("onnx.MatMul", "A B", read_matmul),
       row("onnx.Einsum", "inputs...", read_einsum),
   };
-  return {"onnx layers", {}, kCompounds};
+  return family_of("onnx layers", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -21,7 +21,8 @@ struct Window2d {
 // Attributes of one number an axis.
 Expected<Ints> per_axis(Call& call, std::string_view name, std::size_t spatial, std::int64_t otherwise);
 // "pads" or "auto_pad" as pairs of before and after.
-Expected<Ints> window_pads(Call& call, const Shape& input, const Ints& kernel, const Ints& stride, const Ints& dilation);
+Expected<Ints> window_pads(Call& call, const Shape& input, const Ints& kernel, const Ints& stride,
+                           const Ints& dilation);
 
 // With the attributes of Conv.
 Expected<ValueId> conv(Call& call, ValueId input, ValueId weight, std::optional<ValueId> bias);

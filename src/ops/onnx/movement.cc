@@ -1,11 +1,12 @@
 // Operators of ONNX that move numbers.
+#include "ops/families/movement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "ops/known.h"
-#include "ops/families/movement.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/reading.h"
 
@@ -38,7 +39,8 @@ Expected<Values> read_reshape(Call& call) {
     std::optional<Dim> rest;
     if (all.is_fixed() && product.is_fixed()) {
       if (product.is(0) || all.value() % product.value() != 0) {
-        return bad_input(fmt::format("{} elements do not fill a shape of multiples of {}", all.value(), product.value()));
+        return bad_input(
+            fmt::format("{} elements do not fill a shape of multiples of {}", all.value(), product.value()));
       }
       rest = Dim(all.value() / product.value());
     } else {
@@ -163,8 +165,7 @@ Expected<ValueId> slice_axis(Call& call, ValueId value, std::int64_t axis, Dim s
   const std::int64_t stride = step < -n - 1 ? n + 1 : -step;
   const std::int64_t count = first > last ? (first - last + stride - 1) / stride : 0;
   if (count == 0) return call.slice(value, axis, 0, 0);
-  const ValueId forwards =
-      TRY(strided_slice(call, value, axis, Dim(first - (count - 1) * stride), Dim(count), stride));
+  const ValueId forwards = TRY(strided_slice(call, value, axis, Dim(first - (count - 1) * stride), Dim(count), stride));
   return call.emit(Op::kFlip, AxesAttrs{{axis}}, {forwards});
 }
 
@@ -233,7 +234,12 @@ Expected<Values> read_pad(Call& call) {
   if (mode == "edge") mode = "replicate";
   if (mode == "wrap") mode = "circular";
   const double value = call.has("value") ? TRY(call.number("value")) : TRY(number(call, "constant_value", 0));
-  return TorchCall(call, "aten.pad").tensor("self", data).integers("pad", pads).text("mode", mode).number("value", value).read();
+  return TorchCall(call, "aten.pad")
+      .tensor("self", data)
+      .integers("pad", pads)
+      .text("mode", mode)
+      .number("value", value)
+      .read();
 }
 
 // Blocks of channels become blocks of pixels.
@@ -241,7 +247,8 @@ Expected<Values> read_depth_to_space(Call& call) {
   const ValueId input = TRY(call.tensor("input"));
   const std::int64_t block = TRY(call.integer("blocksize"));
   const Shape shape = call.shape(input);
-  if (shape.size() != 4 || block < 1 || block > 65536) return bad_input(call.target() + ": expected an image and a block size");
+  if (shape.size() != 4 || block < 1 || block > 65536)
+    return bad_input(call.target() + ": expected an image and a block size");
   const auto channels = call.exprs().divide_exactly(shape[1], block * block);
   if (!channels) return bad_input(fmt::format("{} channels in blocks of {}", call.exprs().text(shape[1]), block));
   Exprs& exprs = call.exprs();
@@ -257,7 +264,8 @@ Expected<Values> read_space_to_depth(Call& call) {
   const ValueId input = TRY(call.tensor("input"));
   const std::int64_t block = TRY(call.integer("blocksize"));
   const Shape shape = call.shape(input);
-  if (shape.size() != 4 || block < 1 || block > 65536) return bad_input(call.target() + ": expected an image and a block size");
+  if (shape.size() != 4 || block < 1 || block > 65536)
+    return bad_input(call.target() + ": expected an image and a block size");
   const auto height = call.exprs().divide_exactly(shape[2], block);
   const auto width = call.exprs().divide_exactly(shape[3], block);
   if (!height || !width) return bad_input(fmt::format("an image that is no multiple of {}", block));
@@ -343,7 +351,7 @@ Expected<Values> read_center_crop_pad(Call& call) {
 }  // namespace
 
 Family movement_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.Reshape", "data shape", read_reshape),
       row("onnx.Flatten", "input", read_flatten),
       row("onnx.Squeeze", "data axes", read_squeeze),
@@ -362,7 +370,7 @@ Family movement_family() {
       row("onnx.Compress", "input condition", read_compress),
       row("onnx.CenterCropPad", "input_data shape", read_center_crop_pad),
   };
-  return {"onnx movement", {}, kCompounds};
+  return family_of("onnx movement", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

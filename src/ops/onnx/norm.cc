@@ -1,4 +1,6 @@
 // Normalizations and softmax of ONNX, and attention.
+#include "ops/onnx/norm.h"
+
 #include <fmt/format.h>
 
 #include <numeric>
@@ -6,7 +8,6 @@
 #include "ops/demands.h"
 #include "ops/elementwise.h"
 #include "ops/onnx/families.h"
-#include "ops/onnx/norm.h"
 
 namespace isthmus::onnx_ops {
 
@@ -132,7 +133,8 @@ Expected<Values> read_lrn(Call& call) {
   const double beta = TRY(call.number("beta", 0.75));
   const double bias = TRY(call.number("bias", 1));
   const Shape shape = call.shape(x);
-  if (shape.size() < 3 || size < 1 || size > (1 << 20)) return bad_input(call.target() + ": expected an image and a size");
+  if (shape.size() < 3 || size < 1 || size > (1 << 20))
+    return bad_input(call.target() + ": expected an image and a size");
   const Dim pixels = call.exprs().product(std::span(shape).subspan(2));
   const ValueId rows = TRY(call.reshape(x, {shape[0], 1, shape[1], pixels}));
   const ValueId squares = TRY(call.binary(Op::kMul, rows, rows));
@@ -153,8 +155,8 @@ Expected<Values> softmax_of_rows(Call& call, Op op) {
   const Shape shape = call.shape(input);
   if (axis == call.rank(input) - 1) return one(call.emit(op, AxisAttrs{axis}, {input}));
   const auto at = static_cast<std::size_t>(axis);
-  const ValueId rows = TRY(call.reshape(input, {call.exprs().product(std::span(shape).first(at)),
-                                                call.exprs().product(std::span(shape).subspan(at))}));
+  const ValueId rows = TRY(call.reshape(
+      input, {call.exprs().product(std::span(shape).first(at)), call.exprs().product(std::span(shape).subspan(at))}));
   return one(call.reshape(TRY(call.emit(op, AxisAttrs{1}, {rows})), shape));
 }
 Expected<Values> softmax_of_axis(Call& call, Op op) {
@@ -202,7 +204,7 @@ Expected<Values> read_attention(Call& call) {
 }  // namespace
 
 Family norm_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.BatchNormalization", "X scale B input_mean input_var", read_batch_norm),
       row("onnx.InstanceNormalization", "input scale B", read_instance_norm),
       row("onnx.LayerNormalization", "X Scale B", read_layer_norm),
@@ -218,7 +220,7 @@ Family norm_family() {
       row("onnx.LogSoftmax.13", "input", read_log_softmax),
       row("onnx.Attention", "Q K V attn_mask past_key past_value", read_attention),
   };
-  return {"onnx norm", {}, kCompounds};
+  return family_of("onnx norm", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

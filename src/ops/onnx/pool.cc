@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "ops/demands.h"
+#include "ops/known.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/layers.h"
 
@@ -50,7 +53,8 @@ Expected<Pool> read_pool(Call& call) {
   }
   if (TRY(call.flag("ceil_mode", false))) {
     for (std::size_t i = 0; i < pool.kernel.size(); ++i) {
-      const Window window{pool.kernel[i], pool.stride[i], pool.padding[2 * i], pool.padding[2 * i + 1], pool.dilation[i]};
+      const Window window{pool.kernel[i], pool.stride[i], pool.padding[2 * i], pool.padding[2 * i + 1],
+                          pool.dilation[i]};
       const Dim size = call.shape(pool.input)[i + 2];
       const bool differs = window_count(call.exprs(), size, window) != window_count_ceil(call.exprs(), size, window);
       pool.ceil_mode = pool.ceil_mode || differs;
@@ -59,12 +63,44 @@ Expected<Pool> read_pool(Call& call) {
   return pool;
 }
 
+bool has_wide_padding(const Pool& pool) {
+  for (std::size_t i = 0; i < pool.padding.size(); ++i) {
+    if (pool.padding[i] > pool.kernel[i / 2] / 2) return true;
+  }
+  return false;
+}
+
+// Elements of each window over those of them that are no padding, along every axis of the image.
+Expected<ValueId> full_share(Call& call, const Pool& pool) {
+  const auto sizes = fixed_sizes(Shape(call.shape(pool.input).begin() + 2, call.shape(pool.input).end()));
+  if (!sizes || pool.ceil_mode) return Call::unsupported("padding of more than half of a window");
+  ValueId share = call.scalar(1.0, DType::kF32);
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const std::int64_t size = (*sizes)[i];
+    const std::int64_t count =
+        (size + pool.padding[2 * i] + pool.padding[2 * i + 1] - pool.kernel[i]) / pool.stride[i] + 1;
+    if (count < 1 || count > kMostElements) return bad_input(fmt::format("{} windows", count));
+    std::vector<float> shares;
+    for (std::int64_t at = 0; at < count; ++at) {
+      const std::int64_t start = at * pool.stride[i] - pool.padding[2 * i];
+      const std::int64_t inside = std::min(start + pool.kernel[i], size) - std::max<std::int64_t>(start, 0);
+      if (inside < 1) return bad_input("a window of nothing but padding");
+      shares.push_back(static_cast<float>(pool.kernel[i]) / static_cast<float>(inside));
+    }
+    std::vector<std::byte> bytes(shares.size() * sizeof(float));
+    std::memcpy(bytes.data(), shares.data(), bytes.size());
+    const ValueId line = call.constant({DType::kF32, {count}, {1}, 0, Blob::owning(std::move(bytes))});
+    Shape shape(sizes->size() + 2, Dim(1));
+    shape[i + 2] = count;
+    share = TRY(call.binary(Op::kMul, share, TRY(call.reshape(line, std::move(shape)))));
+  }
+  return share;
+}
+
 // Padding of more than half of a window is written out.
 Expected<void> write_out_padding(Call& call, Pool& pool, double value) {
+  if (!has_wide_padding(pool)) return {};
   PadAttrs pad{PadMode::kConstant, Ints(pool.kernel.size() + 2, 0), Ints(pool.kernel.size() + 2, 0), value};
-  bool is_needed = false;
-  for (std::size_t i = 0; i < pool.padding.size(); ++i) is_needed = is_needed || pool.padding[i] > pool.kernel[i / 2] / 2;
-  if (!is_needed) return {};
   for (std::size_t i = 0; i < pool.kernel.size(); ++i) {
     pad.before[i + 2] = pool.padding[2 * i];
     pad.after[i + 2] = pool.padding[2 * i + 1];
@@ -89,7 +125,8 @@ double least_of(DType dtype) {
 // Positions count through the whole tensor, batches and channels included.
 Expected<ValueId> positions(Call& call, const Pool& pool, ValueId in_plane) {
   const Shape& from = pool.shape;
-  if (!from[1].is_fixed() || !from[0].is_fixed()) return Call::unsupported("positions in a batch that needs a fixed size");
+  if (!from[1].is_fixed() || !from[0].is_fixed())
+    return Call::unsupported("positions in a batch that needs a fixed size");
   const Dim plane = call.exprs().product(std::span(from).subspan(2));
   if (!plane.is_fixed()) return Call::unsupported("positions in an image that needs a fixed size");
   const std::int64_t planes = from[0].value() * from[1].value();
@@ -122,9 +159,14 @@ Expected<Values> read_average_pool(Call& call) {
   }
   const bool counts_padding = TRY(call.flag("count_include_pad", false));
   const bool has_padding = std::ranges::any_of(pool.padding, [](std::int64_t pad) { return pad != 0; });
-  if (counts_padding) TRY(write_out_padding(call, pool, 0));
-  AvgPoolAttrs attrs{pool.kernel, pool.stride, pool.padding, pool.ceil_mode, counts_padding || !has_padding, 0};
-  const ValueId mean = TRY(call.emit(pool.spatial == 3 ? Op::kAvgPool3d : Op::kAvgPool2d, std::move(attrs), {pool.input}));
+  const bool is_wide = has_wide_padding(pool);
+  const std::optional<ValueId> share =
+      is_wide && !counts_padding ? std::optional(TRY(full_share(call, pool))) : std::nullopt;
+  if (is_wide) TRY(write_out_padding(call, pool, 0));
+  AvgPoolAttrs attrs{
+      pool.kernel, pool.stride, pool.padding, pool.ceil_mode, counts_padding || !has_padding || is_wide, 0};
+  ValueId mean = TRY(call.emit(pool.spatial == 3 ? Op::kAvgPool3d : Op::kAvgPool2d, std::move(attrs), {pool.input}));
+  if (share) mean = TRY(call.binary(Op::kMul, mean, TRY(call.cast(*share, call.type(mean).dtype))));
   return one(result_of(call, pool, mean));
 }
 
@@ -157,14 +199,14 @@ Expected<Values> read_global_lp(Call& call) {
 }  // namespace
 
 Family pool_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.MaxPool", "X", read_max_pool),
       row("onnx.AveragePool", "X", read_average_pool),
       row("onnx.GlobalAveragePool", "X", read_global_average),
       row("onnx.GlobalMaxPool", "X", read_global_max),
       row("onnx.GlobalLpPool", "X", read_global_lp),
   };
-  return {"onnx pool", {}, kCompounds};
+  return family_of("onnx pool", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

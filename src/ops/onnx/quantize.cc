@@ -49,8 +49,19 @@ Expected<ValueId> dequantized(Call& call, ValueId data, ValueId scale, std::opti
 Expected<ValueId> quantized(Call& call, ValueId data, ValueId scale, std::optional<ValueId> zero_point, DType dtype,
                             std::int64_t axis = 1) {
   if (!is_integer(dtype)) return Call::unsupported(fmt::format("quantized numbers of type {}", name_of(dtype)));
-  const Parameters with = TRY(parameters(call, data, scale, zero_point, axis));
   const Codes all = codes_of(dtype);
+  if (call.graph().constant(scale) == nullptr && call.exprs().product(call.shape(scale)).is(1)) {
+    // A scale that is computed: no pin, so that it is written out as ONNX defines it.
+    const DType wide = call.type(data).dtype;
+    const ValueId steps = TRY(call.binary(Op::kDiv, data, TRY(call.cast(TRY(call.reshape(scale, {})), wide))));
+    ValueId moved = TRY(call.unary(Op::kRound, steps));
+    if (zero_point) {
+      moved = TRY(call.binary(Op::kAdd, moved, TRY(call.cast(TRY(call.reshape(*zero_point, {})), wide))));
+    }
+    const ClampAttrs bounds{static_cast<double>(all.min), static_cast<double>(all.max)};
+    return call.cast(TRY(call.emit(Op::kClamp, bounds, {moved})), dtype);
+  }
+  const Parameters with = TRY(parameters(call, data, scale, zero_point, axis));
   return call.emit(Op::kQuantize, QuantizeAttrs{with.axis, all.min, all.max, dtype},
                    {data, with.scale, with.zero_point});
 }
@@ -213,7 +224,7 @@ Expected<Values> read_dynamic_quantize(Call& call) {
 }  // namespace
 
 Family quantize_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.QuantizeLinear", "x y_scale y_zero_point", read_quantize),
       row("onnx.DequantizeLinear", "x x_scale x_zero_point", read_dequantize),
       row("onnx.com.microsoft.QuantizeLinear", "x y_scale y_zero_point", read_quantize),
@@ -243,7 +254,7 @@ Family quantize_family() {
           read_qlinear_global_pool),
       row("onnx.com.microsoft.QLinearConcat", "y_scale y_zero_point inputs...", read_qlinear_concat),
   };
-  return {"onnx quantize", {}, kCompounds};
+  return family_of("onnx quantize", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <deque>
+#include <unordered_map>
+
 #include "base/onnx_dtype.h"
 #include "ops/known.h"
+#include "ops/known_sizes.h"
+#include "ops/onnx/inputs.h"
 #include "ops/table.h"
 
 namespace isthmus::onnx_ops {
@@ -14,7 +19,27 @@ tl::unexpected<Error> only_when_it_runs(std::string_view name) {
   return Call::unsupported(fmt::format("its {} is known only when the model runs", name));
 }
 
+// Of all rows, by the address of their spelling.
+struct Names {
+  std::deque<std::vector<Spelling>> spellings;
+  std::unordered_map<const Spelling*, std::string_view> inputs;
+};
+Names& names() {
+  static Names instance;
+  return instance;
+}
+
 }  // namespace
+
+Family family_of(std::string_view name, std::span<const Row> rows) {
+  std::vector<Spelling>& spellings = names().spellings.emplace_back();
+  spellings.reserve(rows.size());
+  for (const Row& row : rows) {
+    spellings.push_back({row.name, row.reader});
+    names().inputs.emplace(&spellings.back(), row.inputs);
+  }
+  return {name, {}, spellings};
+}
 
 Expected<Dims> sizes(Call& call, std::string_view name, std::optional<Dims> otherwise) {
   const auto tensor = call.tensor_if(name);
@@ -41,8 +66,7 @@ Expected<std::int64_t> integer(Call& call, std::string_view name, std::optional<
   return bad_input(fmt::format("{}: {} has {} numbers, expected 1", call.target(), name, all.size()));
 }
 
-Expected<std::vector<double>> numbers(Call& call, std::string_view name,
-                                      std::optional<std::vector<double>> otherwise) {
+Expected<std::vector<double>> numbers(Call& call, std::string_view name, std::optional<std::vector<double>> otherwise) {
   const auto tensor = call.tensor_if(name);
   if (!tensor) return call.numbers(name, std::move(otherwise));
   auto known = known_numbers(call.graph(), *tensor);
@@ -128,8 +152,9 @@ TorchCall& TorchCall::dtype(std::string name, DType value) {
 TorchCall& TorchCall::attributes() {
   for (const Arg& arg : call_.attrs().args) {
     const auto* list = std::get_if<std::vector<ArgValue>>(&arg.value.value);
-    const bool has_tensors = std::holds_alternative<TensorArg>(arg.value.value) ||
-                             (list != nullptr && !list->empty() && std::holds_alternative<TensorArg>(list->front().value));
+    const bool has_tensors =
+        std::holds_alternative<TensorArg>(arg.value.value) ||
+        (list != nullptr && !list->empty() && std::holds_alternative<TensorArg>(list->front().value));
     if (!has_tensors) attrs_.args.push_back(arg);
   }
   return *this;
@@ -138,8 +163,7 @@ TorchCall& TorchCall::attributes() {
 bool TorchCall::is_known() const { return find_spelling(attrs_.target).spelling != nullptr; }
 
 Expected<Values> TorchCall::read() {
-  Call inner(call_.graph(), attrs_, std::move(inputs_), std::vector<TensorType>(results_));
-  inner.begin_as(call_);
+  Call inner(call_, attrs_, std::move(inputs_), std::vector<TensorType>(results_));
   return find_spelling(attrs_.target).spelling->reader(inner);
 }
 
@@ -158,3 +182,13 @@ Expected<ValueId> scalar_like(Call& call, double value, ValueId like) {
 }
 
 }  // namespace isthmus::onnx_ops
+
+namespace isthmus {
+
+std::string_view onnx_inputs(std::string_view target) {
+  const Spelling* spelling = find_spelling(target).spelling;
+  const auto found = onnx_ops::names().inputs.find(spelling);
+  return found == onnx_ops::names().inputs.end() ? std::string_view() : found->second;
+}
+
+}  // namespace isthmus

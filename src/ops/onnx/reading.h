@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,9 +16,15 @@ namespace isthmus::onnx_ops {
 
 // A row of the table. "onnx.Softmax.13" holds from opset 13 on, up to the next row of that name; "onnx.Relu" holds for
 // every opset. `inputs` names the inputs in order; "inputs..." takes all that are left.
-constexpr Spelling row(std::string_view name, std::string_view inputs, Reader reader) {
-  return {name, reader, Aliasing::kFresh, inputs};
-}
+struct Row {
+  std::string_view name;
+  std::string_view inputs;
+  Reader reader;
+};
+constexpr Row row(std::string_view name, std::string_view inputs, Reader reader) { return {name, inputs, reader}; }
+
+// The rows as a family of the op table.
+Family family_of(std::string_view name, std::span<const Row> rows);
 
 // Of an attribute, or of an input that is known before the model runs; an input that is not is unsupported.
 Expected<Dims> sizes(Call& call, std::string_view name, std::optional<Dims> otherwise = {});

@@ -12,9 +12,9 @@ namespace isthmus::onnx_ops {
 namespace {
 
 struct Layer {
-  ValueId input;         // [time, batch, features]
-  Values weights;        // of each direction: input, state, and two biases where there are any
-  Values states;         // hidden, and cell of an LSTM: [directions, batch, hidden]
+  ValueId input;   // [time, batch, features], whatever the layout of the file
+  Values weights;  // of each direction: input, state, and two biases where there are any
+  Values states;   // hidden, and cell of an LSTM: [directions, batch, hidden]
   std::size_t directions = 1;
   std::int64_t hidden = 0;
   bool is_reversed = false;
@@ -57,13 +57,14 @@ Expected<void> demand_plain(Call& call, std::initializer_list<std::string_view> 
 Expected<Layer> read_layer(Call& call, const Ints& gates, std::size_t state_count) {
   Layer layer;
   layer.input = TRY(call.tensor("X"));
+  layer.is_batch_first = TRY(call.integer("layout", 0)) != 0;
+  if (layer.is_batch_first && call.rank(layer.input) == 3) layer.input = TRY(call.permute(layer.input, {1, 0, 2}));
   layer.hidden = TRY(call.integer("hidden_size"));
   if (layer.hidden < 1 || layer.hidden > (1 << 24)) return bad_input(fmt::format("a hidden size of {}", layer.hidden));
   if (call.rank(layer.input) != 3) return bad_input(fmt::format("an input of rank {}", call.rank(layer.input)));
   const std::string way = TRY(call.text("direction", "forward"));
   layer.directions = way == "bidirectional" ? 2 : 1;
   layer.is_reversed = way == "reverse";
-  layer.is_batch_first = TRY(call.integer("layout", 0)) != 0;
   const auto count = static_cast<std::int64_t>(gates.size());
   const ValueId w = TRY(call.tensor("W"));
   const ValueId r = TRY(call.tensor("R"));
@@ -80,8 +81,8 @@ Expected<Layer> read_layer(Call& call, const Ints& gates, std::size_t state_coun
     }
   }
   const Shape shape = call.shape(layer.input);
-  const Dim batch = shape[layer.is_batch_first ? 0 : 1];
-  const Dim steps = shape[layer.is_batch_first ? 1 : 0];
+  const Dim batch = shape[1];
+  const Dim steps = shape[0];
   if (call.has("sequence_lens")) {
     const Ints lengths = TRY(integers(call, "sequence_lens"));
     const bool is_full = std::ranges::all_of(lengths, [&](std::int64_t length) { return steps.is(length); });
@@ -97,23 +98,21 @@ Expected<Layer> read_layer(Call& call, const Ints& gates, std::size_t state_coun
     }
   }
   if (layer.is_reversed) {
-    layer.input = TRY(call.emit(Op::kFlip, AxesAttrs{{layer.is_batch_first ? 1 : 0}}, {layer.input}));
+    layer.input = TRY(call.emit(Op::kFlip, AxesAttrs{{0}}, {layer.input}));
   }
   return layer;
 }
 
 // PyTorch's results as ONNX has them: all hidden states, then the last ones.
 Expected<Values> results_of(Call& call, const Layer& layer, Values results) {
-  const std::int64_t time_axis = layer.is_batch_first ? 1 : 0;
-  if (layer.is_reversed) results[0] = TRY(call.emit(Op::kFlip, AxesAttrs{{time_axis}}, {results[0]}));
+  if (layer.is_reversed) results[0] = TRY(call.emit(Op::kFlip, AxesAttrs{{0}}, {results[0]}));
   Shape shape = call.shape(results[0]);
   shape.back() = layer.hidden;
   shape.insert(shape.begin() + 2, Dim(static_cast<std::int64_t>(layer.directions)));
-  results[0] = TRY(call.reshape(results[0], std::move(shape)));
-  if (!layer.is_batch_first) {
-    results[0] = TRY(call.permute(results[0], {0, 2, 1, 3}));
-  } else {
-    for (std::size_t i = 1; i < results.size(); ++i) results[i] = TRY(call.permute(results[i], {1, 0, 2}));
+  results[0] = TRY(call.reshape(results[0], std::move(shape)));  // [time, batch, directions, hidden]
+  results[0] = TRY(call.permute(results[0], layer.is_batch_first ? Ints{1, 0, 2, 3} : Ints{0, 2, 1, 3}));
+  for (std::size_t i = 1; layer.is_batch_first && i < results.size(); ++i) {
+    results[i] = TRY(call.permute(results[i], {1, 0, 2}));
   }
   return results;
 }
@@ -130,7 +129,6 @@ Expected<Values> run(Call& call, const Layer& layer, std::string target) {
       .flag("has_biases", call.has("B"))
       .integer("num_layers", 1)
       .flag("bidirectional", layer.directions == 2)
-      .flag("batch_first", layer.is_batch_first)
       .results(layer.states.size() + 1);
   return results_of(call, layer, TRY(torch.read()));
 }
@@ -181,12 +179,14 @@ Expected<Values> reset_first(Call& call, const Layer& layer) {
       const ValueId now = TRY(direction(call, from_input, step));
       const ValueId both = TRY(linear(call, state, gates_weight, gates_bias));
       const auto opened = [&](std::int64_t index) -> Expected<ValueId> {
-        const ValueId sum = TRY(call.binary(Op::kAdd, TRY(gate(call, now, index, size)), TRY(gate(call, both, index, size))));
+        const ValueId sum =
+            TRY(call.binary(Op::kAdd, TRY(gate(call, now, index, size)), TRY(gate(call, both, index, size))));
         return call.unary(Op::kSigmoid, sum);
       };
       const ValueId update = TRY(opened(0));
       const ValueId kept = TRY(call.binary(Op::kMul, TRY(opened(1)), state));
-      const ValueId news_in = TRY(call.binary(Op::kAdd, TRY(gate(call, now, 2, size)), TRY(linear(call, kept, hidden_weight, hidden_bias))));
+      const ValueId news_in = TRY(
+          call.binary(Op::kAdd, TRY(gate(call, now, 2, size)), TRY(linear(call, kept, hidden_weight, hidden_bias))));
       const ValueId news = TRY(call.unary(Op::kTanh, news_in));
       const ValueId change = TRY(call.binary(Op::kSub, state, news));
       state = TRY(call.binary(Op::kAdd, TRY(call.binary(Op::kMul, update, change)), news));
@@ -208,9 +208,7 @@ Expected<Values> read_gru(Call& call) {
   if (TRY(call.flag("linear_before_reset", false))) {
     return run(call, TRY(read_layer(call, {1, 0, 2}, 1)), "aten.gru.input");
   }
-  const Layer layer = TRY(read_layer(call, {0, 1, 2}, 1));
-  if (layer.is_batch_first) return Call::unsupported("batches first where the state is reset before it is multiplied");
-  return reset_first(call, layer);
+  return reset_first(call, TRY(read_layer(call, {0, 1, 2}, 1)));
 }
 
 Expected<Values> read_rnn(Call& call) {
@@ -222,12 +220,12 @@ Expected<Values> read_rnn(Call& call) {
 }  // namespace
 
 Family recurrent_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.LSTM", "X W R B sequence_lens initial_h initial_c P", read_lstm),
       row("onnx.GRU", "X W R B sequence_lens initial_h", read_gru),
       row("onnx.RNN", "X W R B sequence_lens initial_h", read_rnn),
   };
-  return {"onnx recurrent", {}, kCompounds};
+  return family_of("onnx recurrent", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

@@ -1,7 +1,8 @@
 // Reductions of ONNX: axes are an attribute, or since opset 13 and 18 an input.
+#include "ops/families/reduce.h"
+
 #include "ops/onnx/families.h"
 #include "ops/onnx/reading.h"
-#include "ops/families/reduce.h"
 
 namespace isthmus::onnx_ops {
 namespace {
@@ -54,7 +55,7 @@ Expected<Values> read_log_sum(Call& call) {
 }  // namespace
 
 Family reduce_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row("onnx.ReduceSum", "data axes", read_plain<Op::kSum>),
       row("onnx.ReduceMean", "data axes", read_plain<Op::kMean>),
       row("onnx.ReduceProd", "data axes", read_plain<Op::kProd>),
@@ -66,7 +67,7 @@ Family reduce_family() {
       row("onnx.ReduceSumSquare", "data axes", read_sum_square),
       row("onnx.ReduceLogSum", "data axes", read_log_sum),
   };
-  return {"onnx reduce", {}, kCompounds};
+  return family_of("onnx reduce", kRows);
 }
 
 }  // namespace isthmus::onnx_ops

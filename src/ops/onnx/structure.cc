@@ -66,12 +66,12 @@ Expected<Values> read_select(Call& call) {
 }  // namespace
 
 Family structure_family() {
-  static const Spelling kCompounds[] = {
+  static constexpr Row kRows[] = {
       row(kOnnxStack, "inputs...", read_stack),
       row(kOnnxJoin, "inputs...", read_join),
       row(kOnnxSelect, "input", read_select),
   };
-  return {"onnx structure", {}, kCompounds};
+  return family_of("onnx structure", kRows);
 }
 
 }  // namespace onnx_ops

@@ -1,4 +1,4 @@
-// ONNX's own backend tests, where Debian's libonnx-testdata is installed (./dev test onnx): every model on its recorded
+// ONNX's own backend tests, where Debian's libonnx-testdata is installed: every model on its recorded
 // inputs, in the interpreter and as a float program. What became of each is held against tests/models/onnx/backend.txt;
 // UPDATE_GOLDEN=1 writes it.
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "targets/registry.h"
 #include "transforms/canonicalize/canonicalize.h"
 
-namespace isthmus::test::onnx_backend_slow_test {
+namespace isthmus::test::onnx_backend_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,7 +76,8 @@ std::string compared(const std::vector<std::optional<Tensor>>& found, const std:
 std::string first_line(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
   // The reason without the node that it is about.
-  if (const std::size_t colon = line.find(" stays foreign: "); colon != std::string::npos) line = line.substr(colon + 16);
+  if (const std::size_t colon = line.find(" stays foreign: "); colon != std::string::npos)
+    line = line.substr(colon + 16);
   return line;
 }
 
@@ -145,7 +146,8 @@ TEST(OnnxBackend, EveryModelDoesAsItIsWrittenDown) {
   for (const char* set : {"node", "pytorch-converted", "pytorch-operator", "simple"}) {
     for (const auto& entry : fs::directory_iterator(kData / set)) {
       const std::string name = std::string(set) + "/" + entry.path().filename().string();
-      if (const char* only = std::getenv("ONNX_ONLY"); only != nullptr && name.find(only) == std::string::npos) continue;
+      if (const char* only = std::getenv("ONNX_ONLY"); only != nullptr && name.find(only) == std::string::npos)
+        continue;
       outcomes[name] = outcome_of(entry.path());
     }
   }
@@ -153,8 +155,9 @@ TEST(OnnxBackend, EveryModelDoesAsItIsWrittenDown) {
   if (const char* update = std::getenv("UPDATE_GOLDEN"); update != nullptr && std::string(update) == "1") {
     fs::create_directories(expectation.parent_path());
     std::ofstream out(expectation);
-    out << "# What becomes of ONNX's backend tests (libonnx-testdata 1.12): name | interpreter | float program\n";
-    for (const auto& [name, outcome] : outcomes) out << name << " | " << outcome.interpreter << " | " << outcome.program << "\n";
+    out << "# What becomes of ONNX's backend tests (libonnx-testdata 1.12): name | interpreter | float program on XNNPACK\n";
+    for (const auto& [name, outcome] : outcomes)
+      out << name << " | " << outcome.interpreter << " | " << outcome.program << "\n";
     return;
   }
   std::map<std::string, std::string> expected;
@@ -172,4 +175,4 @@ TEST(OnnxBackend, EveryModelDoesAsItIsWrittenDown) {
 }
 
 }  // namespace
-}  // namespace isthmus::test::onnx_backend_slow_test
+}  // namespace isthmus::test::onnx_backend_test
