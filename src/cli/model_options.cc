@@ -35,7 +35,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   std::vector<std::string> targets;
   for (const TargetDesc* target : all_targets()) targets.emplace_back(target->name);
   const CLI::Validator is_target = CLI::IsMember(targets).description("see `isthmus targets`");
-  command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
+  command.add_option("MODEL", options.file, "a torch.export archive (.pt2) or an ONNX model (.onnx)")->required();
   command.add_option("--target", options.target, "where it is to run")->required()->check(is_target);
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);

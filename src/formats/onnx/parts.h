@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+// A field of another kind than expected is a damaged file, not a mistake of ours: the reader must not abort.
+#define protozero_assert(condition) ((condition) ? void() : throw protozero::unknown_pbf_wire_type_exception())
+// clang-format off
+#include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
+// clang-format on
 #include <string>
 #include <vector>
 

@@ -139,7 +139,8 @@ Expected<Ints> transposed_pads(Call& call, const Window2d& window, const Ints& a
       size = wanted[wanted.size() - spatial + i];
     }
     const std::int64_t total = full - size;
-    const std::int64_t before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    // A result that is larger than the full one grows at its end.
+    const std::int64_t before = total < 0 ? 0 : mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     pads.insert(pads.end(), {before, total - before - added[i]});
   }
   return pads;

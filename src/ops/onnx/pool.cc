@@ -72,7 +72,8 @@ bool has_wide_padding(const Pool& pool) {
 
 // Elements of each window over those of them that are no padding, along every axis of the image.
 Expected<ValueId> full_share(Call& call, const Pool& pool) {
-  const auto sizes = fixed_sizes(Shape(call.shape(pool.input).begin() + 2, call.shape(pool.input).end()));
+  const Shape shape = call.shape(pool.input);
+  const auto sizes = fixed_sizes(Shape(shape.begin() + 2, shape.end()));
   if (!sizes || pool.ceil_mode) return Call::unsupported("padding of more than half of a window");
   ValueId share = call.scalar(1.0, DType::kF32);
   for (std::size_t i = 0; i < sizes->size(); ++i) {
@@ -90,9 +91,9 @@ Expected<ValueId> full_share(Call& call, const Pool& pool) {
     std::vector<std::byte> bytes(shares.size() * sizeof(float));
     std::memcpy(bytes.data(), shares.data(), bytes.size());
     const ValueId line = call.constant({DType::kF32, {count}, {1}, 0, Blob::owning(std::move(bytes))});
-    Shape shape(sizes->size() + 2, Dim(1));
-    shape[i + 2] = count;
-    share = TRY(call.binary(Op::kMul, share, TRY(call.reshape(line, std::move(shape)))));
+    Shape along(sizes->size() + 2, Dim(1));
+    along[i + 2] = count;
+    share = TRY(call.binary(Op::kMul, share, TRY(call.reshape(line, std::move(along)))));
   }
   return share;
 }
