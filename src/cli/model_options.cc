@@ -37,7 +37,7 @@ Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
-  command.add_option("MODEL", options.file, "a torch.export archive (.pt2)")->required();
+  command.add_option("MODEL", options.file, "a torch.export archive (.pt2) or an ONNX model (.onnx)")->required();
   command.add_option("--target", options.target, "where it is to run")->required()->transform(target_names());
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);

@@ -177,7 +177,7 @@ Command add_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   command
       ->add_option("FILE", options->file,
-                   "a torch.export archive (.pt2), a program file (.pte) or a TOSA graph (.tosa)")
+                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte) or a TOSA graph (.tosa)")
       ->required();
   command
       ->add_option(

@@ -40,6 +40,15 @@ std::optional<double> number_of(const ArgValue& value) {
 
 Call::Call(Graph& graph, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results)
     : Emitter(graph), attrs_(attrs), inputs_(std::move(inputs)), results_(std::move(results)) {
+  note_slots();
+}
+
+Call::Call(const Call& like, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results)
+    : Emitter(like), attrs_(attrs), inputs_(std::move(inputs)), results_(std::move(results)) {
+  note_slots();
+}
+
+void Call::note_slots() {
   std::size_t next = 0;
   for (const Arg& arg : attrs_.args) {
     slots_.push_back({&arg, next});

@@ -16,7 +16,11 @@ class Call : public Emitter {
   // `results` are the types that the frontend declares.
   Call(Graph& graph, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results);
 
+  // Another call at the same place, whose ops are named after the same value.
+  Call(const Call& like, const ForeignAttrs& attrs, std::vector<ValueId> inputs, std::vector<TensorType> results);
+
   const std::string& target() const { return attrs_.target; }
+  const ForeignAttrs& attrs() const { return attrs_; }
 
   // Arguments by the name of the schema; "self" and "input" are one name. An argument that is absent or none has the
   // given default; without one it is an error that names it.
@@ -65,6 +69,7 @@ class Call : public Emitter {
     const Arg* arg;
     std::size_t first_input;  // of the tensors in it, an index into inputs_
   };
+  void note_slots();
   const Slot* slot(std::string_view name) const;
   tl::unexpected<Error> wrong(std::string_view name, std::string_view expected) const;
 

@@ -3,20 +3,53 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <string>
 #include <unordered_map>
 
 #include "base/check.h"
 #include "ops/families.h"
+#include "ops/onnx/families.h"
 
 namespace isthmus {
 namespace {
 
 struct Table {
-  std::array<Family, 22> families{
-      movement_family(), pad_family(),       join_family(),   index_family(),    type_family(),    creation_family(),
-      quantize_family(), dynamic_family(),   binary_family(), compare_family(),  unary_family(),   activation_family(),
-      reduce_family(),   order_family(),     scan_family(),   conv_family(),     product_family(), pool_family(),
-      norm_family(),     attention_family(), image_family(),  recurrent_family()};
+  std::array<Family, 35> families{movement_family(),
+                                  pad_family(),
+                                  join_family(),
+                                  index_family(),
+                                  type_family(),
+                                  creation_family(),
+                                  quantize_family(),
+                                  dynamic_family(),
+                                  binary_family(),
+                                  compare_family(),
+                                  unary_family(),
+                                  activation_family(),
+                                  reduce_family(),
+                                  order_family(),
+                                  scan_family(),
+                                  conv_family(),
+                                  product_family(),
+                                  pool_family(),
+                                  norm_family(),
+                                  attention_family(),
+                                  image_family(),
+                                  recurrent_family(),
+                                  onnx_ops::elementwise_family(),
+                                  onnx_ops::movement_family(),
+                                  onnx_ops::index_family(),
+                                  onnx_ops::creation_family(),
+                                  onnx_ops::layer_family(),
+                                  onnx_ops::pool_family(),
+                                  onnx_ops::norm_family(),
+                                  onnx_ops::reduce_family(),
+                                  onnx_ops::structure_family(),
+                                  onnx_ops::image_family(),
+                                  onnx_ops::recurrent_family(),
+                                  onnx_ops::quantize_family(),
+                                  onnx_ops::fused_family()};
   std::array<const OpDef*, kOpCount> by_op{};
   std::unordered_map<std::string_view, const Spelling*> by_name;
 
@@ -48,6 +81,17 @@ struct Table {
 const Table& table() {
   static const Table instance;
   return instance;
+}
+
+// "onnx.Softmax" and 17: the row of the latest opset up to that one, or else the row for every opset.
+const Spelling* find_onnx(const std::string& name, std::string_view opset) {
+  std::int64_t version = 0;
+  std::from_chars(opset.data(), opset.data() + opset.size(), version);
+  constexpr std::int64_t kMaxOpset = 64;
+  for (version = std::min(version, kMaxOpset); version > 0; --version) {
+    if (const Spelling* found = table().find(name + "." + std::to_string(version))) return found;
+  }
+  return table().find(name);
 }
 
 }  // namespace
@@ -96,6 +140,7 @@ SpellingMatch find_spelling(std::string_view target) {
   const std::size_t dot = target.rfind('.');
   const std::string_view overload = dot == std::string_view::npos ? std::string_view() : target.substr(dot);
   std::string name(target.substr(0, dot));
+  if (target.starts_with("onnx.") && !overload.empty()) return {find_onnx(name, overload.substr(1)), false};
   const auto look_up = [&](const std::string& stem) -> const Spelling* {
     if (const Spelling* exact = table().find(stem + std::string(overload))) return exact;
     return table().find(stem);

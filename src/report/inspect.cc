@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/untrusted_text.h"
 #include "frontends/torch/load.h"
 #include "ir/text.h"
 
@@ -38,6 +39,25 @@ ModelSummary::Tensor tensor(const Graph& graph, ValueId id) {
   return result;
 }
 
+// What every kind of model has: inputs, outputs, symbols.
+void add_interface(ModelSummary& summary, const Model& model, const Diagnostics& diagnostics) {
+  const Graph& graph = model.graph;
+  for (const ValueId input : graph.inputs()) summary.inputs.push_back(tensor(graph, input));
+  for (const Output& output : graph.outputs()) {
+    if (output.kind != OutputKind::kResult) continue;
+    if (const auto* id = std::get_if<ValueId>(&output.value)) {
+      summary.outputs.push_back(tensor(graph, *id));
+    } else {
+      summary.outputs.push_back({"", arg_text(graph, std::get<ArgValue>(output.value)), {}});
+    }
+  }
+  summary.states = states_of(graph);
+  summary.symbols = graph.exprs().symbols();
+  summary.examples = static_cast<std::size_t>(
+      std::ranges::count_if(model.examples, [](const auto& example) { return example.has_value(); }));
+  summary.diagnostics = diagnostics.entries();
+}
+
 std::string symbol_range(const Symbol& symbol) {
   return fmt::format("{}..{}", symbol.min ? std::to_string(*symbol.min) : "?",
                      symbol.max ? std::to_string(*symbol.max) : "unbounded");
@@ -55,16 +75,7 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
   summary.layout = archive.layout;
   summary.torch_version = program.torch_version;
   summary.schema = fmt::format("{}.{}", program.schema_major, program.schema_minor);
-  for (const ValueId input : graph.inputs()) summary.inputs.push_back(tensor(graph, input));
-  for (const Output& output : graph.outputs()) {
-    if (output.kind != OutputKind::kResult) continue;
-    if (const auto* id = std::get_if<ValueId>(&output.value)) {
-      summary.outputs.push_back(tensor(graph, *id));
-    } else {
-      summary.outputs.push_back({"", arg_text(graph, std::get<ArgValue>(output.value)), {}});
-    }
-  }
-  summary.states = states_of(graph);
+  add_interface(summary, model, diagnostics);
   Counter counter;
   std::map<std::string_view, pt2::InputKind> kinds;
   for (const pt2::InputSpec& input : program.inputs) kinds.emplace(input.target, input.kind);
@@ -80,18 +91,46 @@ ModelSummary summarize(const std::string& file, const pt2::Archive& archive, con
   std::map<std::string, std::size_t> counts;
   for (const pt2::Node& node : program.nodes) ++counts[short_target(node.target)];
   summary.ops = in_order(counts);
-  summary.symbols = graph.exprs().symbols();
-  summary.examples = static_cast<std::size_t>(
-      std::ranges::count_if(model.examples, [](const auto& example) { return example.has_value(); }));
-  summary.diagnostics = diagnostics.entries();
+  return summary;
+}
+
+ModelSummary summarize(const std::string& file, const onnx::Model& onnx, const Model& model,
+                       const Diagnostics& diagnostics) {
+  ModelSummary summary;
+  summary.kind = "onnx";
+  summary.file = file;
+  summary.bytes = onnx.file_bytes;
+  summary.layout = "ONNX";
+  summary.torch_version = onnx.producer + (onnx.producer_version.empty() ? "" : " " + onnx.producer_version);
+  std::vector<std::string> opsets;
+  for (const auto& [domain, version] : onnx.opsets) {
+    opsets.push_back(domain.empty() ? fmt::format("opset {}", version) : fmt::format("{} {}", domain, version));
+  }
+  summary.schema = fmt::format("IR {}, {}", onnx.ir_version, fmt::join(opsets, ", "));
+  add_interface(summary, model, diagnostics);
+  Counter counter;
+  for (const onnx::Tensor& initializer : onnx.graph.initializers) {
+    if (initializer.data) counter.add(summary.parameters, *initializer.data);
+  }
+  for (const Constant& constant : model.graph.constants()) {
+    if (constant.fqn.empty() && constant.data) counter.add(summary.constants, *constant.data);
+  }
+  summary.nodes = onnx.graph.nodes.size();
+  std::map<std::string, std::size_t> counts;
+  for (const onnx::Node& node : onnx.graph.nodes) {
+    ++counts[harmless(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type)];
+  }
+  summary.ops = in_order(counts);
   return summary;
 }
 
 std::string to_text(const ModelSummary& summary, TextStyle style) {
   Rows rows(style);
   rows.add("model", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
-  rows.add("format", fmt::format("{}, schema {}, torch {}", summary.layout, summary.schema,
-                                 summary.torch_version.empty() ? "unknown" : summary.torch_version));
+  const std::string version = summary.torch_version.empty() ? "unknown" : harmless(summary.torch_version);
+  rows.add("format", summary.kind == "onnx"
+                         ? fmt::format("{} {}, written by {}", summary.layout, harmless(summary.schema), version)
+                         : fmt::format("{}, schema {}, torch {}", summary.layout, summary.schema, version));
   const auto tensors = [](const std::vector<ModelSummary::Tensor>& group) {
     std::vector<std::string> texts;
     for (const ModelSummary::Tensor& row : group) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/diag.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
 #include "report/rows.h"
@@ -13,7 +14,8 @@
 
 namespace isthmus {
 
-// All that `isthmus inspect` says about an archive. Made without touching the weights' bytes.
+// All that `isthmus inspect` says about a model. Of ONNX, `schema` is the version of its IR and its opsets, and
+// `torch_version` what wrote the file. Made without touching the weights' bytes.
 struct ModelSummary {
   struct Tensor {
     std::string name;
@@ -25,6 +27,7 @@ struct ModelSummary {
     std::uint64_t elements = 0;  // a tensor under two names counts once
     std::uint64_t bytes = 0;     // a storage that two tensors share counts once
   };
+  std::string kind = "pt2";
   std::string file;
   std::uint64_t bytes = 0;
   std::string layout;
@@ -44,6 +47,9 @@ struct ModelSummary {
 };
 
 ModelSummary summarize(const std::string& file, const pt2::Archive& archive, const Model& model,
+                       const Diagnostics& diagnostics);
+
+ModelSummary summarize(const std::string& file, const onnx::Model& onnx, const Model& model,
                        const Diagnostics& diagnostics);
 
 std::string to_text(const ModelSummary& summary, TextStyle style);

@@ -34,7 +34,7 @@ std::string to_json(const ModelSummary& summary) {
       warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
     }
   }
-  return dump({{"kind", "pt2"},
+  return dump({{"kind", summary.kind},
                {"file", summary.file},
                {"bytes", summary.bytes},
                {"layout", summary.layout},

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "formats/executorch/pte.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
 #include "formats/tosa/tosa.h"
 #include "formats/zip.h"
@@ -36,18 +37,6 @@ bool is_safetensors(const Blob& file) {
   return has_at(file, sizeof(header), "{") && header <= file.size() - sizeof(header) && header > 1;
 }
 
-// Field 1 of the protocol buffer is a small version, and the next field is a text or the graph.
-bool is_onnx(const Blob& file) {
-  constexpr std::size_t kFirstFields = 4;
-  if (file.size() < kFirstFields || !has_at(file, 0, "\x08")) return false;
-  const auto version = static_cast<unsigned char>(file.text()[1]);
-  const auto next = static_cast<unsigned char>(file.text()[2]);
-  constexpr unsigned char kProducer = 0x12;
-  constexpr unsigned char kGraph = 0x3a;
-  constexpr unsigned char kOpset = 0x42;
-  return version >= 1 && version <= 30 && (next == kProducer || next == kGraph || next == kOpset);
-}
-
 bool is_text(const Blob& file) {
   constexpr std::size_t kLooked = 4096;
   const std::string_view start = file.text().substr(0, kLooked);
@@ -69,7 +58,7 @@ struct Stranger {
 constexpr Stranger kStrangers[] = {
     {"empty", "write it again", [](const Blob& file) { return file.size() == 0; }},
     {"compressed with gzip", "unpack it with gunzip", [](const Blob& file) { return has_at(file, 0, "\x1f\x8b"); }},
-    {"a TFLite model", "Isthmus starts from PyTorch: export the original module with torch.export",
+    {"a TFLite model", "export the original module with torch.export or to ONNX",
      [](const Blob& file) { return has_at(file, 4, "TFL3"); }},
     {"a NumPy array (.npy)", "it can be an --input or a calibration sample, not a model",
      [](const Blob& file) { return has_at(file, 0, "\x93NUMPY"); }},
@@ -88,8 +77,7 @@ constexpr Stranger kStrangers[] = {
     {"a pickle of Python, perhaps an old checkpoint of torch.save", kExport,
      [](const Blob& file) { return has_at(file, 0, "\x80\x02") || has_at(file, 0, "\x80\x04"); }},
     {"safetensors: weights without a graph", kExport, is_safetensors},
-    {"an ONNX model", "export the original module with torch.export", is_onnx},
-    {"a text file", "a model is a torch.export archive (.pt2)", is_text},
+    {"a text file", "a model is a torch.export archive (.pt2) or an ONNX model (.onnx)", is_text},
 };
 
 }  // namespace
@@ -104,6 +92,8 @@ std::string_view name_of(FileKind kind) {
       return "a file of statistics (.stats)";
     case FileKind::kTosa:
       return "a TOSA graph (.tosa)";
+    case FileKind::kOnnx:
+      return "an ONNX model (.onnx)";
   }
   return {};
 }
@@ -113,6 +103,7 @@ Expected<FileKind> kind_of(const std::string& path, const Blob& bytes) {
   if (is_stats_file(bytes)) return FileKind::kStatistics;
   if (tosa::looks_like_graph(bytes)) return FileKind::kTosa;
   if (pt2::looks_like_archive(bytes)) return FileKind::kArchive;
+  if (onnx::looks_like_model(bytes)) return FileKind::kOnnx;
   const auto* stranger = std::ranges::find_if(kStrangers, [&](const Stranger& row) { return row.matches(bytes); });
   if (stranger != std::end(kStrangers)) {
     return bad_input(fmt::format("{} is {}; {}", path, stranger->what, stranger->advice));
@@ -120,6 +111,7 @@ Expected<FileKind> kind_of(const std::string& path, const Blob& bytes) {
   // Damaged files are read as what they are called, for the sake of what the reader finds.
   if (path.ends_with(".pte")) return FileKind::kProgram;
   if (path.ends_with(".tosa")) return FileKind::kTosa;
+  if (path.ends_with(".onnx")) return FileKind::kOnnx;
   return FileKind::kArchive;
 }
 

@@ -15,6 +15,7 @@ enum class FileKind : std::uint8_t {
   kProgram,     // of the ExecuTorch runtime (.pte)
   kStatistics,  // of `isthmus calibrate` (.stats)
   kTosa,        // a graph in integers (.tosa)
+  kOnnx,        // a model of ONNX (.onnx)
 };
 
 // Files of these kinds. Their name decides only where the content tells nothing. What else users may have at hand (a

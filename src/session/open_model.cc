@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
+#include "frontends/onnx/load.h"
 #include "frontends/torch/load.h"
 
 namespace isthmus {
@@ -14,12 +17,19 @@ Expected<OpenFile> open_file(const std::string& path) {
 }
 
 Expected<OpenModel> open_model(const OpenFile& file) {
-  if (file.kind != FileKind::kArchive) {
-    return bad_input(fmt::format("{} is {}, not {}", file.path, name_of(file.kind), name_of(FileKind::kArchive)));
+  if (file.kind != FileKind::kArchive && file.kind != FileKind::kOnnx) {
+    return bad_input(fmt::format("{} is {}, not {} or {}", file.path, name_of(file.kind), name_of(FileKind::kArchive),
+                                 name_of(FileKind::kOnnx)));
   }
   OpenModel result;
   result.path = file.path;
   StageClock clock(result.times);
+  if (file.kind == FileKind::kOnnx) {
+    const std::string folder = std::filesystem::path(file.path).parent_path().string();
+    result.onnx = TRY(within(onnx::read_model(file.bytes, onnx::files_in(folder)), file.path));
+    result.model = TRY(clock.stage(Stage::kLoad, within(load(*result.onnx, result.diagnostics), file.path)));
+    return result;
+  }
   result.archive = TRY(within(pt2::read_archive(file.bytes), file.path));
   result.model = TRY(clock.stage(Stage::kLoad, within(load(result.archive, result.diagnostics), file.path)));
   return result;

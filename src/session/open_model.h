@@ -1,12 +1,14 @@
 // Opens model and program files; what they are is told by content.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/expected.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
 #include "session/file_kind.h"
@@ -24,7 +26,8 @@ Expected<OpenFile> open_file(const std::string& path);
 
 struct OpenModel {
   std::string path;
-  pt2::Archive archive;
+  pt2::Archive archive;  // empty where the file is of ONNX
+  std::optional<onnx::Model> onnx;
   Model model;
   Diagnostics diagnostics;       // what reading it had to say
   std::vector<StageTime> times;  // of `load`

@@ -17,6 +17,11 @@ namespace {
 
 constexpr Rewrite kRewrites[] = {
     {"take-branch", "cond with a constant predicate -> its branch", take_branch},
+    {"raise-gelu", "x * (1 + erf(x / sqrt(2))) / 2 -> gelu(x)", raise_gelu},
+    {"raise-silu", "x * sigmoid(x) -> silu(x)", raise_silu},
+    {"raise-layer-norm", "(x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) -> layer_norm(x)", raise_layer_norm},
+    {"fold-into-layer-norm", "layer_norm(x) * weight + bias -> layer_norm(x, weight, bias)", fold_into_layer_norm},
+    {"raise-attention", "softmax(q k^T * scale + mask) v -> attention(q, k, v, mask)", raise_attention},
     {"matmul-to-linear", "matmul(x, constant) -> linear(x, constant transposed)", matmul_to_linear},
     {"fold-bias", "linear(x) + constant -> linear(x) with a bias", fold_bias},
     {"fold-batch-norm", "batch_norm(conv(x)) -> conv(x) with new weights", fold_batch_norm},

@@ -10,5 +10,10 @@ Replacement fold_batch_norm(const Site& site);
 Replacement expand_batch_norm(const Site& site);
 Replacement matmul_to_linear(const Site& site);
 Replacement fold_bias(const Site& site);
+Replacement raise_gelu(const Site& site);
+Replacement raise_silu(const Site& site);
+Replacement raise_layer_norm(const Site& site);
+Replacement fold_into_layer_norm(const Site& site);
+Replacement raise_attention(const Site& site);
 
 }  // namespace isthmus
