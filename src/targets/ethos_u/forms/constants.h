@@ -42,14 +42,14 @@ double exponent_of(std::int64_t code, const Quant& quant);
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
 // Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
-// done with both. The unit is 2 * the larger scale / 2^20, or / 2^12 where one
-// of them has 16 bits.
+// done with both. The unit is the larger scale / 2^19, or / 2^14 of 16 bits: what Ethos-U55 does by itself. Equal
+// scales stay as they are.
 struct CommonScale {
   Multiplier a;
   Multiplier b;
   double unit = 1;
 };
-std::optional<CommonScale> common_scale(float a, float b, DType codes);
+std::optional<CommonScale> common_scale(double a, double b, DType codes);
 
 // TABLE of 8 bits: by code + 128.
 using Table8 = std::array<std::int8_t, 256>;
@@ -72,7 +72,7 @@ struct Table16 {
 struct FunctionTable {
   Table8 narrow{};
   Table16 wide;
-  Multiplier result;  // of the wide table's results
+  Multiplier result;  // of the wide table's results in 16 bits
 };
 // The op's function of a number in codes of the first type as codes of the second. `other` is the second operand of
 // an op that has two.
@@ -110,6 +110,16 @@ struct SoftmaxConstants {
   Multiplier result;  // of probabilities in 30 bits of fraction
 };
 std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const TensorType& to);
+
+// From 8 bits to 8 bits.
+struct NarrowSoftmax {
+  Table16 power;          // exp of differences times 128, in 15 bits of fraction
+  Table16 rest;           // what rounding left of it, in 30 bits
+  std::int32_t gain = 0;  // bits that probabilities may have more, because none is larger
+  Multiplier unit;
+  Multiplier result;  // of probabilities in 30 + gain bits of fraction
+};
+std::optional<NarrowSoftmax> narrow_softmax_constants(const TensorType& from, const TensorType& to);
 
 // Of a quotient of codes in 24 - product_shift bits of fraction.
 struct QuotientConstants {
@@ -156,6 +166,21 @@ struct LayerNormConstants {
 std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias);
+
+// From 16 bits to 8 bits, in rows short enough that their squares fit 32 bits with as many bits of each as 8 bits need.
+struct NarrowNorm {
+  std::int32_t bits = 0;       // b of the numbers that are squared
+  std::int32_t eps = 0;        // of 31 bits
+  std::int32_t eps_shift = 0;  // at n: eps >> (eps_shift - 2n)
+  std::int32_t most_shift = 31;
+  Multiplier normal;                // of products with the root: to 16 bits, or to the result where it is one for all
+  std::vector<std::int8_t> weight;  // of each place, with the bias in its units
+  std::vector<std::int64_t> bias;
+  std::vector<Multiplier> result;
+};
+// Nothing where the row is too long or the numbers leave their bits.
+std::optional<NarrowNorm> narrow_norm_constants(float scale, const TensorType& to, std::int64_t count, double eps,
+                                                std::span<const float> weight, std::span<const float> bias);
 
 // Along one axis: the place o of the result is at (o * d + offset) / n of the input.
 struct ResizeAxis {
