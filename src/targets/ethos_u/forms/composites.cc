@@ -9,15 +9,15 @@
 #include "targets/ethos_u/forms/constants.h"
 
 namespace isthmus::ethos_u {
-namespace {
 
-// The factor with 30 bits, or fewer where it is so small that MUL could not shift far enough.
 ShiftedFactor shifted_factor(double factor) {
   int exponent = 0;
   std::frexp(factor, &exponent);
   const int shift = std::clamp(30 - exponent, 0, 62);
   return {static_cast<std::int32_t>(std::nearbyint(std::ldexp(factor, shift))), shift};
 }
+
+namespace {
 
 // The smallest power of two that is at least the number.
 int log2_above(double number) {
@@ -118,7 +118,6 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
     result.mean = shifted_factor(static_cast<double>(times) / static_cast<double>(count));
   }
   result.times = static_cast<std::int32_t>(times);
-  const auto many = static_cast<double>(count);
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(times - 1)));  // P <= 2^bits
   const int code_bits = from.dtype == DType::kI16 ? 16 : 8;
   result.product_shift = std::max(0, code_bits + bits + 24 - 31);
@@ -134,7 +133,7 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
     result.most_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
     if (result.most_shift < 1) return std::nullopt;
   }
-  const double root = std::sqrt(many);
+  const double root = std::sqrt(static_cast<double>(count));
   const double most_weight = largest(weight, 1) * root;
   const double most = most_weight + largest(bias, 0);
   if (!std::isfinite(most)) return std::nullopt;
@@ -147,66 +146,6 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
       multiplier_of(std::ldexp(1 / static_cast<double>(to.quant->scale()), -unit_bits), ScaleBits::k31);
   if (!multiplier) return std::nullopt;
   result.result = *multiplier;
-  return result;
-}
-
-namespace {
-
-// A weight and a bias of one place as a convolution by 1x1 has them. A bias that is far larger sets the unit.
-struct Affine {
-  std::int8_t weight = 0;
-  std::int64_t bias = 0;
-  double unit = 1;
-};
-Affine affine_of(double weight, double bias, double step) {
-  constexpr double kMaxWeight = 127;
-  constexpr double kMaxBias = 0x1p30;
-  const double unit = std::max({std::abs(weight) / kMaxWeight, std::abs(bias) / step / kMaxBias, 0x1p-100});
-  return {static_cast<std::int8_t>(std::nearbyint(weight / unit)),
-          static_cast<std::int64_t>(std::nearbyint(bias / (unit * step))), unit};
-}
-
-}  // namespace
-
-std::optional<NarrowNorm> narrow_norm_constants(float scale, const TensorType& to, std::int64_t count, double eps,
-                                                std::span<const float> weight, std::span<const float> bias) {
-  constexpr std::int64_t kMaxCount = 2048;
-  constexpr double kMaxEps = 0x1p27;  // in squares of 16 bits before they are shifted
-  if (count > kMaxCount || !std::isfinite(eps) || !(eps >= 0)) return std::nullopt;
-  NarrowNorm result;
-  // Their sum, and the epsilon, is less than 2^31.
-  result.bits = (33 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)))) / 2;
-  const double base = eps_of(eps, scale, count, count, 0);
-  if (base >= kMaxEps) return std::nullopt;
-  if (base > 0) {
-    int exponent = 0;
-    const double mantissa = std::frexp(base, &exponent);
-    result.eps = static_cast<std::int32_t>(std::min(std::nearbyint(std::ldexp(mantissa, 31)), 0x1p31 - 1));
-    result.eps_shift = 31 - exponent;
-    result.most_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
-    if (result.most_shift < 1) return std::nullopt;
-  }
-  result.eps_shift += 2 * (16 - result.bits);
-  const double step = std::sqrt(static_cast<double>(count)) * 0x1p-15;  // of normalized numbers in 16 bits
-  const auto out = static_cast<double>(to.quant->scale());
-  if (weight.empty() && bias.empty()) {
-    const auto normal = multiplier_of(std::ldexp(step / out, 3 - result.bits), ScaleBits::k31);
-    if (!normal) return std::nullopt;
-    result.normal = *normal;
-    return result;
-  }
-  result.normal = *multiplier_of(std::ldexp(1, 3 - result.bits), ScaleBits::k31);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const double factor = weight.empty() ? 1 : static_cast<double>(weight[weight.size() == 1 ? 0 : i]);
-    const double summand = bias.empty() ? 0 : static_cast<double>(bias[bias.size() == 1 ? 0 : i]);
-    if (!std::isfinite(factor) || !std::isfinite(summand)) return std::nullopt;
-    const Affine affine = affine_of(factor, summand, step);
-    const auto multiplier = multiplier_of(affine.unit * step / out, ScaleBits::k15);
-    if (!multiplier) return std::nullopt;
-    result.weight.push_back(affine.weight);
-    result.bias.push_back(affine.bias);
-    result.result.push_back(*multiplier);
-  }
   return result;
 }
 

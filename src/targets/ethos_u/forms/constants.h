@@ -133,6 +133,8 @@ struct ShiftedFactor {
   std::int32_t factor = 1;
   std::int32_t shift = 0;
 };
+// With 30 bits, or fewer where the factor is so small that MUL could not shift far enough.
+ShiftedFactor shifted_factor(double factor);
 struct LogSoftmaxConstants {
   ExpTables exp;
   ShiftedFactor difference;      // differences of codes to the common unit
@@ -167,20 +169,24 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias);
 
-// From 16 bits to 8 bits, in rows short enough that their squares fit 32 bits with as many bits of each as 8 bits need.
-struct NarrowNorm {
-  std::int32_t bits = 0;       // b of the numbers that are squared
-  std::int32_t eps = 0;        // of 31 bits
-  std::int32_t eps_shift = 0;  // at n: eps >> (eps_shift - 2n)
-  std::int32_t most_shift = 31;
-  Multiplier normal;                // of products with the root: to 16 bits, or to the result where it is one for all
-  std::vector<std::int8_t> weight;  // of each place, with the bias in its units
-  std::vector<std::int64_t> bias;
-  std::vector<Multiplier> result;
+// To 8 bits, of rows that are short enough for sums of squares in 32 bits; norm_short.cc says what they are.
+struct ShortNormConstants {
+  std::int32_t gain = 1;            // of values of 8 bits, before all else
+  ShiftedFactor mean;               // P / C, of sums
+  std::int32_t coarse = 0;          // k: bits that the coarse differences leave out
+  std::int32_t doubt = 0;           // what rounding may have left out of their squares
+  std::int32_t max_up = 15;         // the largest j: more would lose the epsilon
+  std::int32_t eps = 0;             // at j = max_up
+  std::int32_t unit_bits = 0;       // u
+  std::vector<std::int8_t> weight;  // of each place, with the bias in its units, and the factor of both;
+  std::vector<std::int64_t> bias;   // or nothing,
+  std::vector<Multiplier> result;   // and one factor for all
 };
-// Nothing where the row is too long or the numbers leave their bits.
-std::optional<NarrowNorm> narrow_norm_constants(float scale, const TensorType& to, std::int64_t count, double eps,
-                                                std::span<const float> weight, std::span<const float> bias);
+inline constexpr std::int32_t kMeanBits = 6;  // P = 2^6: bits behind the point of differences to the mean
+// Nothing where the row is too long, or the numbers leave their bits.
+std::optional<ShortNormConstants> short_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
+                                                       double eps, std::span<const float> weight,
+                                                       std::span<const float> bias);
 
 // Along one axis: the place o of the result is at (o * d + offset) / n of the input.
 struct ResizeAxis {

@@ -92,9 +92,9 @@ Expected<Operand> div(NodeLowering& lowering) {
 Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
   const TensorType from = lowering.type(0);
   const TensorType to = lowering.type();
-  const Multiplier kUnit = *multiplier_of(1, ScaleBits::k31);
+  const Multiplier unit = *multiplier_of(1, ScaleBits::k31);
   FunctionTable made;
-  made.result = kUnit;
+  made.result = unit;
   if (lowering.out.writes_constants())
     made = TRY(function_table(lowering.node.op, lowering.node.attrs, from, to, other));
   const Operand& x = lowering.inputs[0];
@@ -105,7 +105,7 @@ Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) 
   }
   // NPUs look up 16 bits at once, and 32 bits in six steps.
   const Operand found = short_table(lowering.out, index, made.wide);
-  if (to.dtype == DType::kI16 && made.result == kUnit) return found;
+  if (to.dtype == DType::kI16 && made.result == unit) return found;
   return lowering.out.rescale(found, lowering.result_type(), {{made.result}, 0, to.quant->zero_point});
 }
 Expected<Operand> table(NodeLowering& lowering) { return by_table(lowering, std::nullopt); }

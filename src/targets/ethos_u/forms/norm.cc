@@ -1,5 +1,5 @@
 // Form of layer_norm: exact differences to the mean, the sum of their squares in 32 bits with an exponent for each row,
-// its root by a table of the mantissa; only the last step rounds to codes.
+// its root by a table of the mantissa; only the last step rounds to codes. For long rows; norm_short.cc has the others.
 //
 // Row by row, all numbers of 32 bits; P, k, p, the weights and biases are LayerNormConstants; all right shifts round:
 //   x = RESCALE(codes); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
@@ -17,11 +17,6 @@
 //   f = TABLE16(RESCALE_i16(m - 5 * 2^28, 2^-13 / 3)) + 2^23: sqrt(2^30 / m) in 23 bits of fraction
 //   z = MUL(d, f, k) shifted by the row's exponent n + h + g + (k - 33): y / sqrt(C) in 30 bits of fraction
 //   y = RESCALE(MUL(z, weight, shift) + bias)
-// To 8 bits from short rows, 16 bits do, and they are what NPUs compute with at once (NarrowNorm has the constants):
-//   d = C * x - sum; n as above; t = (d << (n - 1)) >> (32 - b): b bits, so few that the sum of their squares fits 32
-//   s = REDUCE_SUM(t * t) + (eps >> (eps_shift - 2n)); h = floor((CLZ(s) - 1) / 2)
-//   f = (TABLE16(RESCALE_i16((s << 2h) - 5 * 2^28)) + 2^16) >> (19 - b - h), in 16 bits: 2^(b + 12) / sqrt(s)
-//   z = RESCALE_i16(MUL(t, f)); y = a convolution by 1x1 of each place, with the weight and the bias
 // Why: y = d * sqrt(C) / sqrt(Q) with Q = sum of d^2 + C * P^2 * eps, and m = Q * 2^(2n - 34 - p) * 2^(2h + 2g - 16).
 // The root is good to 2^-16.
 #include <fmt/format.h>
@@ -116,88 +111,14 @@ Squares squares_of(const Rows& rows, const Operand& t, std::int32_t shift) {
   return carried(out, {rows.of_parts(tosa::Op::kReduceSum, whole), rows.of_parts(tosa::Op::kReduceSum, rest)});
 }
 
-// The greatest difference to the mean of each row, times the row's length: from its extremes, which devices find in
-// the values' own type.
-Operand reach_of(TosaBuilder& out, const Operand& x, const Operand& sums, std::int64_t length) {
-  const Ints flat = sums.shape;
-  const auto extreme = [&](tosa::Op op) {
-    return out.mul(out.reshape(out.widened(out.reduce(op, x, x.rank() - 1), 0), flat), length);
-  };
-  const Operand above = out.binary(tosa::Op::kSub, extreme(tosa::Op::kReduceMax), sums);
-  const Operand below = out.binary(tosa::Op::kSub, sums, extreme(tosa::Op::kReduceMin));
-  return out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kMaximum, above, below), 1);
-}
-
-Expected<Operand> narrow_layer_norm(NodeLowering& lowering, const Operand& x, const NarrowNorm& constants) {
-  TosaBuilder& out = lowering.out;
-  const std::int64_t rows = x.shape[0];
-  const std::int64_t length = x.shape[1];
-  // Numbers of rows lie side by side, so that NPUs compute with many at once.
-  const Operand sum = out.reduce(tosa::Op::kReduceSum, out.widened(x, 0), 1);
-  const Operand sums = out.reshape(sum, {1, rows});
-  const auto by_row = [&](const Operand& of) { return out.reshape(of, {rows, 1}); };
-  const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, length), sum);
-  const Operand n =
-      out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach_of(out, x, sums, length)), constants.most_shift);
-  const Operand shifted = out.shift_left(difference, by_row(out.binary(tosa::Op::kSub, n, 1)));
-  const Multiplier unit = *multiplier_of(1, ScaleBits::k31);
-  const Operand t = out.rescale(out.shift_right(shifted, 32 - constants.bits), tosa::Type::kI16, {{unit}});
-  const Operand squares = out.reshape(out.reduce(tosa::Op::kReduceSum, out.mul(t, t), 1), {1, rows});
-  const Operand bits = bounded_bits(out, less_than(out, constants.eps_shift, out.shift_left(n, 1)));
-  const Operand eps = out.shift_right(out.number(tosa::Type::kI32, constants.eps, 2), bits);
-  const Operand s = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kAdd, squares, eps), 1);
-  const Operand h = floor_shift(out, out.binary(tosa::Op::kSub, out.unary(tosa::Op::kClz, s), 1), 1);
-  const Operand root = look_up_short(out, rsqrt_table(), out.shift_left(s, out.shift_left(h, 1)));
-  const Operand to_right = out.binary(tosa::Op::kMaximum, less_than(out, 19 - constants.bits, h), 0);
-  const Operand factor = out.rescale(out.shift_right(root, to_right), tosa::Type::kI16, {{unit}});
-  const Operand product = out.mul(t, by_row(factor));
-  const std::int32_t zero = lowering.type().quant->zero_point;
-  if (lowering.node.inputs.size() == 1) {
-    return out.reshape(out.rescale(product, lowering.result_type(), {{constants.normal}, 0, zero}),
-                       lowering.result_shape());
-  }
-  const Operand normal = out.rescale(product, tosa::Type::kI16, {{constants.normal}});
-  const std::vector<std::int64_t> weights(constants.weight.begin(), constants.weight.end());
-  const Operand image = out.reshape(normal, {1, rows, 1, length});
-  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, tosa::Type::kI48};
-  const Operand weight = out.numbers(tosa::Type::kI8, {1, 1, length, 1}, weights);
-  const Operand bias = out.numbers(tosa::Type::kI48, {length}, constants.bias);
-  const Operand sums_of_places =
-      out.emit(tosa::Op::kDepthwiseConv2d, fields,
-               {image.id, weight.id, bias.id, out.number(tosa::Type::kI16, 0).id, out.number(tosa::Type::kI8, 0).id},
-               tosa::Type::kI48, image.shape);
-  return out.reshape(out.rescale(sums_of_places, lowering.result_type(), {constants.result, 0, zero}),
-                     lowering.result_shape());
-}
-
-// The constants, and the values in 16 bits, where the form for 8 bits serves.
-struct NarrowInput {
-  NarrowNorm constants;
-  Operand x;  // [rows, length]
-};
-std::optional<NarrowInput> narrow_input(NodeLowering& lowering, std::int64_t length) {
-  const TensorType from = lowering.type(0);
-  const std::int64_t rows = elements(lowering.inputs[0].shape) / length;
-  constexpr std::int64_t kGain = 64;  // of 8 bits, so that the mean has as many bits behind the point
-  const bool is_narrow = from.dtype == DType::kI8;
-  if (lowering.type().dtype != DType::kI8 || rows > kMostCount) return std::nullopt;
-  const float scale = from.quant->scale() / (is_narrow ? kGain : 1);
-  auto constants = narrow_norm_constants(scale, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
-                                         floats_of(lowering, 1), floats_of(lowering, 2));
-  if (!constants) return std::nullopt;
-  Operand x = lowering.out.reshape(lowering.inputs[0], {rows, length});
-  if (is_narrow) {
-    x = lowering.out.rescale(x, tosa::Type::kI16, {{*multiplier_of(kGain, ScaleBits::k31)}, from.quant->zero_point});
-  }
-  return NarrowInput{*std::move(constants), x};
-}
-
 Expected<Operand> layer_norm(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
   const TensorType from = lowering.type(0);
   const std::int64_t length = row_length(lowering);
-  if (const auto narrow = narrow_input(lowering, length)) {
-    return narrow_layer_norm(lowering, narrow->x, narrow->constants);
+  const auto short_rows = short_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
+                                               floats_of(lowering, 1), floats_of(lowering, 2));
+  if (short_rows && elements(lowering.inputs[0].shape) / length <= kMostCount) {
+    return norm_of_short_rows(lowering, length, *short_rows);
   }
   const auto constants = layer_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
                                               floats_of(lowering, 1), floats_of(lowering, 2));
