@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "formats/tosa/tosa.h"
 #include "report/rows.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -166,6 +167,38 @@ CompileSummary summarize(const Session& session) {
   return summary;
 }
 
+namespace {
+
+// What the finishing step says of all delegates; where it says nothing of one, what the target itself estimates.
+std::optional<CompileSummary::Cost> cost_of(std::string_view target, const Compiled& compiled) {
+  CompileSummary::Cost cost;
+  const auto add = [&](double cycles, double sram_bytes) {
+    cost.cycles += cycles;
+    cost.sram_bytes = std::max(cost.sram_bytes, sram_bytes);
+  };
+  const auto figure = [](const FinishedDelegate& of, std::string_view name) -> std::optional<double> {
+    const auto found = std::ranges::find(of.figures, name, &FinishFigure::name);
+    return found == of.figures.end() ? std::nullopt : std::optional(found->number);
+  };
+  const auto is_told = [&](const FinishedDelegate& of) { return figure(of, "cycles") && figure(of, "sram_kib"); };
+  if (!compiled.finished.empty() && std::ranges::all_of(compiled.finished, is_told)) {
+    cost.source = compiled.finished_by;
+    for (const FinishedDelegate& one : compiled.finished) add(*figure(one, "cycles"), *figure(one, "sram_kib") * 1024);
+    return cost;
+  }
+  const TargetDesc* desc = find_target(target);
+  if (desc == nullptr || desc->estimate == nullptr || compiled.delegates.empty()) return std::nullopt;
+  cost.source = "estimate";
+  for (const DelegateSummary& delegate : compiled.delegates) {
+    const auto one = desc->estimate(target, delegate.blob);
+    if (!one) return std::nullopt;
+    add(one->cycles, one->sram_bytes);
+  }
+  return cost;
+}
+
+}  // namespace
+
 void add_file(CompileSummary& summary, const std::string& path, const Graph& graph, const Compiled& compiled) {
   CompileSummary::File file;
   file.path = path;
@@ -191,6 +224,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
     file.backend = finished.delegate.id;
     if (!finished.figures.empty()) file.finished.push_back(finished);
   }
+  file.cost = cost_of(summary.target, compiled);
   file.peak_rss_bytes = peak_rss_bytes();
   summary.file = std::move(file);
 }
@@ -275,6 +309,11 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     }
     for (const FinishedDelegate& finished : file.finished) {
       out += fmt::format("  {} {}\n", file.finished_by, finished.sentence);
+    }
+    if (file.cost && file.finished.empty()) {
+      out += fmt::format("  {}: {} cycles, {} of SRAM\n", file.cost->source,
+                         with_separators(static_cast<std::uint64_t>(file.cost->cycles)),
+                         bytes_text(static_cast<std::uint64_t>(file.cost->sram_bytes)));
     }
     for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
     for (const std::string& path : file.mlir_files) out += fmt::format("  {}: the same as MLIR text\n", path);

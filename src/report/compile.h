@@ -55,6 +55,12 @@ struct CompileSummary {
     double db = 0, cosine = 0;             // against the model in float
     double rounding_db = 0, alone_db = 0;  // of its own rounding, in shared parameters and in its own
   };
+  // Of all delegates: cycles of a run, and the most memory that one of them needs.
+  struct Cost {
+    double cycles = 0;
+    double sram_bytes = 0;
+    std::string source;  // the step that said so, or "estimate"
+  };
   // What a compile adds.
   struct File {
     std::string path;
@@ -67,6 +73,7 @@ struct CompileSummary {
     std::vector<std::string> tosa_files, mlir_files;
     std::string finished_by;                 // the step that finished the delegates; empty where none did
     std::vector<FinishedDelegate> finished;  // those of them of which it says something
+    std::optional<Cost> cost;
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t samples = 0;           // of calibration

@@ -1,4 +1,6 @@
 // What check, compile and calibrate found, as JSON.
+#include <cmath>
+
 #include "report/compile.h"
 #include "report/json_parts.h"
 #include "report/stats.h"
@@ -97,6 +99,11 @@ std::string to_json(const CompileSummary& summary) {
       Json figures = Json::object();
       for (const FinishFigure& figure : finished.figures) figures[std::string(figure.name)] = figure.number;
       json[file.finished_by].push_back(std::move(figures));
+    }
+    if (file.cost) {
+      json["cost"] = {{"cycles", std::round(file.cost->cycles)},
+                      {"sram_bytes", std::round(file.cost->sram_bytes)},
+                      {"source", file.cost->source}};
     }
     for (const TosaFigures& figures : file.tosa) {
       json["tosa"].push_back({{"bytes", figures.bytes},

@@ -80,6 +80,12 @@ enum class WideReads : std::uint8_t {
   kAlways,   // it computes in 32 bits whatever it reads
 };
 
+// What a node costs a device.
+struct NodeCost {
+  double cycles = 0;
+  double working_bytes = 0;  // of memory beside its inputs and its result, while it runs
+};
+
 struct IntegerRules {
   const IntegerKernels* kernels = nullptr;  // what it computes of them, bit for bit
   // Nodes without an integer form run in float in the same delegate; else they stay on the host.
@@ -94,6 +100,8 @@ struct IntegerRules {
   std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, CodeTypes codes) = nullptr;
   // Null where the device has codes of one width.
   WideReads (*wide_reads)(const Node& node) = nullptr;
+  // What the node, still in float, costs with codes of these types; null where nothing is known of it.
+  NodeCost (*cost)(const Graph& graph, const Node& node, CodeTypes codes) = nullptr;
   // Whether the node has a form that takes and makes floats, with weights in codes: the device gives each row of its
   // input parameters of its own. Null where it has none at all.
   bool (*quantizes_rows)(const Graph& graph, const Node& node) = nullptr;

@@ -36,6 +36,12 @@ struct LoweredSegment {
   std::vector<Conversion> conversions;  // the changes of order that the device makes
 };
 
+// What a delegate costs its device, as far as can be said without the device's own tools.
+struct DelegateCost {
+  double cycles = 0;
+  double sram_bytes = 0;
+};
+
 // What a device demands of one of its operators, for the table of what it supports.
 struct LimitText {
   std::string_view operator_name;
@@ -75,6 +81,9 @@ struct TargetDesc {
 
   // Its limits, in the order in which they are asked; null where forms have no table of them.
   std::vector<LimitText> (*limits)() = nullptr;
+
+  // An estimate of what a delegate costs a target of this name; null where there is none.
+  std::optional<DelegateCost> (*estimate)(std::string_view target, const Blob& delegate) = nullptr;
 
   // What makes the device's own bytes of delegates; null where these are what lower gives.
   const FinishingStep* finish = nullptr;

@@ -19,9 +19,11 @@ namespace {
 
 // So many products of 8 bits take as long as a byte that is read or written.
 constexpr double kProductsPerByte = 64;
+// A step of its own from 16 bits to 8.
+constexpr double kCyclesPerByte = 0.4;
 // What values may need at one time, over what they needed before; a few bytes more are never noticed.
-constexpr double kMaxMemory = 1.05;
-constexpr double kFreeBytes = 4096;
+constexpr double kMaxMemory = 1.02;
+constexpr double kFreeBytes = 256;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
 
@@ -37,11 +39,12 @@ struct Read {
 class Widener {
  public:
   Widener(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices, Ranges& ranges,
-          const NoiseModel& noise)
+          const NoiseModel& noise, WidthCosts& costs)
       : graph_(graph),
         choices_(choices),
         ranges_(ranges),
         noise_(noise),
+        costs_(costs),
         structure_(structure_of(graph)),
         memory_(graph),
         is_wide_(choices.is_wide),
@@ -95,11 +98,11 @@ class Widener {
  private:
   // Of a set of 8 bits.
   struct Figures {
-    double noise = 0;         // the power of rounding to 8 bits
-    GainQueue::Powers made;   // what its rounding makes of the outputs,
-    GainQueue::Powers read;   // and what rounding it for readers of 8 bits would, if it were wide
-    double bytes = 0;         // that 16 bits add for each writer and reader,
-    double narrow_bytes = 0;  // and for each reader of 8 bits more
+    double noise = 0;        // the power of rounding to 8 bits
+    GainQueue::Powers made;  // what its rounding makes of the outputs,
+    GainQueue::Powers read;  // and what rounding it for readers of 8 bits would, if it were wide
+    double cost = 0;         // that 16 bits add for each writer and reader,
+    double narrow_cost = 0;  // and for each reader of 8 bits more
   };
 
   std::uint32_t place_of(std::uint32_t node) const { return static_cast<std::uint32_t>(members_.size()) + node; }
@@ -116,18 +119,21 @@ class Widener {
   }
   double count(std::uint32_t value) const { return static_cast<double>(elements_of(graph_, ValueId{value})); }
 
+  double stored(std::uint32_t value) const { return costs_.is_known() && !costs_.is_stored(value) ? 0 : count(value); }
+
   // What each set costs and makes of the outputs, and who rounds.
   Expected<void> measure() {
     constexpr double kSteps = 255;
     for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
       const Value& value = graph_.values()[v];
       if (value.kind == ValueKind::kConstant) continue;
-      memory_.add(v, count(v) * (is_wide_[v] ? 2 : 1));
+      memory_.add(v, stored(v) * (is_wide_[v] ? 2 : 1));
       if (!is_real(ValueId{v})) continue;
       const Node* maker = graph_.producer(ValueId{v});
       const bool is_rounded = maker == nullptr || (in_codes_[value.index] && !shares_[value.index]);
       if (is_rounded) makers_[choices_.set_of[v]].push_back(v);
     }
+    working_.assign(graph_.nodes().size(), 0.0);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) add_sums_of(n);
     for (std::uint32_t set = 0; set < members_.size(); ++set) {
       Figures& figures = figures_[set];
@@ -139,12 +145,12 @@ class Widener {
       }
       figures.made = figures.read = nothing();
       for (const std::uint32_t v : makers_[set]) add(figures.made, figures.noise, noise_.of_value(ValueId{v}));
-      for (const std::uint32_t v : members_[set]) figures.bytes += count(v);
+      for (const std::uint32_t v : members_[set]) figures.cost += cost_of_making(v);
       for (const Read& read : reads_[set]) {
-        figures.bytes += count_of(read);
+        figures.cost += cost_of_reading(read);
         if (!is_narrow(read.node)) continue;
         add(figures.read, figures.noise, noise_.of_read(NodeId{read.node}, read.input));
-        figures.narrow_bytes += 2 * count_of(read);
+        figures.narrow_cost += cost_of_narrowing(read);
       }
     }
     return {};
@@ -152,7 +158,12 @@ class Widener {
   // What computes, but not by products alone, has its result in 32 bits first.
   void add_sums_of(std::uint32_t n) {
     const Node& node = graph_.nodes()[n];
-    if (node.op == Op::kForeign || node.outputs.empty() || shares_[n] || products_of(graph_, node) != 0) return;
+    if (node.op == Op::kForeign || node.outputs.empty()) return;
+    if (costs_.is_known()) {
+      working_[n] = costs_.of(n, is_wide_).working_bytes;
+      return memory_.add_while_made(node.outputs[0].index, working_[n]);
+    }
+    if (shares_[n] || products_of(graph_, node) != 0) return;
     memory_.add_while_made(node.outputs[0].index, 4 * count(node.outputs[0].index));
   }
   GainQueue::Powers noise_of_all() const {
@@ -167,6 +178,28 @@ class Widener {
   }
   const GainQueue::Powers& rounding_of(std::uint32_t set) const {
     return is_wide_[set] ? figures_[set].read : figures_[set].made;
+  }
+
+  // In cycles, where the device says what they are; else in bytes that are read and written.
+  double more(std::uint32_t n, bool reads_wide, bool makes_wide) {
+    return std::max(costs_.of(n, reads_wide, makes_wide).cycles - costs_.of(n, false, false).cycles, 0.0);
+  }
+  double cost_of_making(std::uint32_t v) {
+    const Value& value = graph_.values()[v];
+    if (!costs_.is_known()) return count(v);
+    if (graph_.producer(ValueId{v}) == nullptr) return 0;
+    return shares_[value.index] ? more(value.index, true, true) : more(value.index, false, true);
+  }
+  double cost_of_reading(const Read& read) {
+    if (!costs_.is_known()) return count_of(read);
+    return shares_[read.node] || is_narrow(read.node) ? 0 : more(read.node, true, false);
+  }
+  // Reading 16 bits and writing 8.
+  double cost_of_narrowing(const Read& read) const {
+    return (costs_.is_known() ? kCyclesPerByte : 1) * 2 * count_of(read);
+  }
+  double cost_of_wide_reads(std::uint32_t n) {
+    return costs_.is_known() ? more(n, true, false) : products_of(graph_, graph_.nodes()[n]) / kProductsPerByte;
   }
 
   // Whether a node hands on the codes that it reads.
@@ -211,13 +244,13 @@ class Widener {
   }
 
   // A byte more for each writer and reader; a reader of 8 bits costs reading 16 and writing 8.
-  void offer(std::uint32_t candidate, GainQueue& queue) const {
+  void offer(std::uint32_t candidate, GainQueue& queue) {
     if (!is_possible(candidate)) return;
     double cost = 0;
     GainQueue::Powers less = nothing();
     for (const std::uint32_t set : sets_of(candidate)) {
       if (is_wide_[set]) continue;
-      cost += figures_[set].bytes + figures_[set].narrow_bytes;
+      cost += figures_[set].cost + figures_[set].narrow_cost;
       add(less, 1, figures_[set].made);
       add(less, -1, figures_[set].read);
     }
@@ -229,9 +262,9 @@ class Widener {
       if (!is_read(node, i) || !is_narrow(n)) continue;
       const std::uint32_t set = set_of(node.inputs[i]);
       add(less, figures_[set].noise, noise_.of_read(NodeId{n}, i));
-      if (!is_wide_[set]) cost -= 2 * count(node.inputs[i].index);
+      if (!is_wide_[set]) cost -= cost_of_narrowing({n, i});
     }
-    cost += products_of(graph_, node) / kProductsPerByte;
+    cost += cost_of_wide_reads(n);
     queue.set(candidate, cost, std::move(less), {true, structure_[node.outputs[0].index], n});
   }
   std::uint64_t least_structure(std::uint32_t set) const {
@@ -239,7 +272,8 @@ class Widener {
     for (const std::uint32_t v : members_[set]) least = std::min(least, structure_[v]);
     return least;
   }
-  double cost_of_all() const {
+  double cost_of_all() {
+    if (costs_.is_known()) return costs_.of_all(is_wide_).cycles;
     double cost = 0;
     for (std::uint32_t v = 0; v < is_wide_.size(); ++v) {
       cost += count(v) * (is_wide_[v] && graph_.values()[v].kind != ValueKind::kConstant ? 2 : 1);
@@ -255,18 +289,44 @@ class Widener {
     return cost;
   }
 
+  // The nodes that make or read values of these sets.
+  std::vector<std::uint32_t> nodes_at(const std::vector<std::uint32_t>& sets) const {
+    std::vector<std::uint32_t> nodes;
+    for (const std::uint32_t set : sets) {
+      for (const std::uint32_t v : members_[set]) {
+        if (graph_.producer(ValueId{v}) != nullptr) nodes.push_back(graph_.values()[v].index);
+      }
+      for (const Read& read : reads_[set]) nodes.push_back(read.node);
+    }
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    return nodes;
+  }
+
   // Whether the sets fit in 16 bits. If one alone does not, it never will.
   bool take_memory(const std::vector<std::uint32_t>& sets, double most) {
     if (std::ranges::any_of(sets, [&](std::uint32_t set) { return is_rejected_[set]; })) return false;
     const auto add_bytes = [&](double factor) {
       for (const std::uint32_t set : sets) {
         for (const std::uint32_t v : members_[set]) {
-          if (graph_.values()[v].kind != ValueKind::kConstant) memory_.add(v, factor * count(v));
+          if (graph_.values()[v].kind != ValueKind::kConstant) memory_.add(v, factor * stored(v));
         }
       }
     };
     add_bytes(1);
+    std::vector<bool> widened = is_wide_;
+    for (const std::uint32_t set : sets) {
+      for (const std::uint32_t v : members_[set]) widened[v] = true;
+    }
+    const std::vector<std::uint32_t> nodes = costs_.is_known() ? nodes_at(sets) : std::vector<std::uint32_t>();
+    const std::vector<double> before = working_;
+    const auto set_working = [&](std::uint32_t n, double bytes) {
+      memory_.add_while_made(graph_.nodes()[n].outputs[0].index, bytes - working_[n]);
+      working_[n] = bytes;
+    };
+    for (const std::uint32_t n : nodes) set_working(n, costs_.of(n, widened).working_bytes);
     if (memory_.most() <= most) return true;
+    for (const std::uint32_t n : nodes) set_working(n, before[n]);
     add_bytes(-1);
     if (sets.size() == 1) is_rejected_[sets[0]] = true;
     return false;
@@ -276,6 +336,7 @@ class Widener {
   const WidthChoices& choices_;
   Ranges& ranges_;
   const NoiseModel& noise_;
+  WidthCosts& costs_;
   std::vector<std::uint64_t> structure_;
   MemoryNeeded memory_;
   std::vector<bool> is_wide_;                                 // by value
@@ -284,15 +345,16 @@ class Widener {
   std::vector<std::vector<std::uint32_t>> members_, makers_;  // by set
   std::vector<std::vector<Read>> reads_;                      // by set
   std::vector<Figures> figures_;                              // by set
+  std::vector<double> working_;                               // by node: bytes while it runs
   std::vector<bool> is_rejected_;                             // by candidate: too much memory
 };
 
 }  // namespace
 
 Expected<Widened> widen(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
-                        double share, Ranges& ranges) {
+                        double share, Ranges& ranges, WidthCosts& costs) {
   const NoiseModel noise = NoiseModel::of(graph, ranges);
-  return Widener(graph, precision, choices, ranges, noise).run(share);
+  return Widener(graph, precision, choices, ranges, noise, costs).run(share);
 }
 
 }  // namespace isthmus

@@ -6,6 +6,7 @@
 
 #include "quantize/config/ranges.h"
 #include "quantize/plan/plan.h"
+#include "quantize/widths/width_costs.h"
 #include "targets/target.h"
 
 namespace isthmus {
@@ -28,6 +29,6 @@ struct Widened {
 // the cost, as long as all of it together costs no more than this share of what the model costs, and its values need
 // next to no more memory at any time. Gains are those of a NoiseModel. Needs statistics.
 Expected<Widened> widen(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
-                        double share, Ranges& ranges);
+                        double share, Ranges& ranges, WidthCosts& costs);
 
 }  // namespace isthmus

@@ -13,6 +13,7 @@
 #include "quantize/plan/front.h"
 #include "quantize/plan/groups.h"
 #include "quantize/widths/widen.h"
+#include "quantize/widths/width_costs.h"
 
 namespace isthmus {
 namespace {
@@ -23,14 +24,15 @@ constexpr DType kWide = DType::kI16;
 class WidthChooser {
  public:
   WidthChooser(const Graph& graph, const IntegerRules& rules, const std::vector<Precision>& precision,
-               const std::vector<NodeSettings>& settings, const QuantConfig& config, Ranges& ranges)
+               const std::vector<NodeSettings>& settings, const QuantConfig& config, Ranges& ranges,
+               std::vector<bool> is_front)
       : graph_(graph),
         rules_(rules),
         precision_(precision),
         settings_(settings),
         config_(config),
         ranges_(ranges),
-        is_front_(front_layers(graph, config.inputs == BorderType::kFloat ? config.front : 0)),
+        is_front_(std::move(is_front)),
         sets_(graph.values().size()),
         is_narrow_(graph.values().size(), false),
         is_wanted_(graph.values().size(), false),
@@ -192,6 +194,24 @@ class WidthChooser {
   std::vector<std::uint32_t> objections_;                // roots whose readers are still to be told
 };
 
+// As many layers from the input on as cost next to no memory and few cycles.
+template <class TotalOf>
+Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& total_of) {
+  constexpr double kMemoryOfFront = 1.02;
+  constexpr double kCyclesOfFront = 1.05;
+  std::vector<bool> taken(wanted.size(), false);
+  const WidthCosts::Total before = TRY(total_of(taken));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    taken[i] = true;
+    const WidthCosts::Total with = TRY(total_of(taken));
+    if (with.bytes <= kMemoryOfFront * before.bytes && with.cycles <= kCyclesOfFront * before.cycles) continue;
+    taken[i] = false;
+    break;
+  }
+  return taken;
+}
+
 }  // namespace
 
 std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettings>& settings,
@@ -215,11 +235,19 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
                                      const QuantConfig& config, Ranges& ranges) {
   ChosenWidths widths{asked_widths(graph, settings, config), {}};
   if (!config.wide || config.storage != kNarrow || target.integers.wide_reads == nullptr) return widths;
-  const auto run_chooser = [&](const Widened* wanted) -> Expected<WidthChooser> {
-    WidthChooser chooser(graph, target.integers, precision, settings, config, ranges);
+  const auto run_with = [&](std::vector<bool> is_front, const Widened* wanted) -> Expected<WidthChooser> {
+    WidthChooser chooser(graph, target.integers, precision, settings, config, ranges, std::move(is_front));
     TRY(chooser.run(wanted));
     return chooser;
   };
+  WidthCosts costs(graph, target.integers, precision);
+  const auto total_of = [&](const std::vector<bool>& is_front) -> Expected<WidthCosts::Total> {
+    WidthChooser chooser = TRY(run_with(is_front, nullptr));
+    return costs.of_all(chooser.choices().is_wide);
+  };
+  std::vector<bool> is_front = front_layers(graph, config.inputs == BorderType::kFloat ? config.front : 0);
+  if (costs.is_known()) is_front = TRY(affordable(std::move(is_front), total_of));
+  const auto run_chooser = [&](const Widened* wanted) { return run_with(is_front, wanted); };
   const auto finish = [&](WidthChooser chooser) {
     for (std::uint32_t i = 0; i < widths.of_value.size(); ++i) {
       if (chooser.is_wide(i)) widths.of_value[i] = kWide;
@@ -229,7 +257,7 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
   };
   WidthChooser chooser = TRY(run_chooser(nullptr));
   if (config.widen == 0 || !ranges.is_known()) return finish(std::move(chooser));
-  const Widened wanted = TRY(widen(graph, precision, chooser.choices(), config.widen, ranges));
+  const Widened wanted = TRY(widen(graph, precision, chooser.choices(), config.widen, ranges, costs));
   return finish(TRY(run_chooser(&wanted)));
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/table.h"
+#include "targets/ethos_u/cost.h"
 #include "targets/ethos_u/forms/forms.h"
 #include "targets/ethos_u/integer_kernels.h"
 #include "targets/ethos_u/legalize/legalize.h"
@@ -91,6 +93,50 @@ std::vector<std::string_view> operators_on(const Graph& graph, const Node& node)
   return names;
 }
 
+// What a kind of devices is measured by: the size that most boards have.
+constexpr std::string_view usual_machine(Device device) {
+  return device == Device::kU85 ? "ethos-u85-256" : "ethos-u55-128";
+}
+
+double bytes_of(const Graph& graph, ValueId id, DType dtype) {
+  double bytes = dtype == DType::kI16 ? 2 : 1;
+  for (const Dim dim : graph.type(id).shape) bytes *= dim.is_fixed() ? static_cast<double>(dim.value()) : 1;
+  return bytes;
+}
+
+template <Device kDevice>
+NodeCost cost_on(const Graph& graph, const Node& node, CodeTypes codes) {
+  const auto made = form_graph(graph, node, codes, kDevice);
+  if (!made) return {};
+  const GraphCost cost = estimate(*made, *find_machine(usual_machine(kDevice)));
+  double outside = bytes_of(graph, node.outputs[0], codes.result);
+  double turned = 0;
+  const OrderDemand demand = find_form(node.op)->order(graph, node);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    if (!is_data_input(node.op, i) || graph.constant(id) != nullptr) continue;
+    outside += bytes_of(graph, id, codes.data);
+    // The model's input comes as the model has it.
+    const bool is_turned = graph[id].kind == ValueKind::kInput && demand.rule == OrderRule::kFixed &&
+                           !std::ranges::is_sorted(demand.order) && graph.type(id).rank() == 4 &&
+                           !graph.type(id).shape[1].is(1);
+    if (!is_turned) continue;
+    // What U85 turns it stores in bricks of 16 channels.
+    const auto channels = static_cast<double>(graph.type(id).shape[1].value());
+    const double brick = kDevice == Device::kU85 ? std::ceil(channels / 16) * 16 / channels : 1;
+    turned += brick * bytes_of(graph, id, codes.data);
+  }
+  return {cost.cycles, std::max(cost.sram_bytes - outside, 0.0) + turned};
+}
+
+std::optional<DelegateCost> delegate_cost(std::string_view target, const Blob& delegate) {
+  const Machine* machine = find_machine(target);
+  const auto graph = tosa::read_graph(delegate);
+  if (machine == nullptr || !graph) return std::nullopt;
+  const GraphCost cost = ethos_u::estimate(*graph, *machine);
+  return DelegateCost{cost.cycles, cost.sram_bytes};
+}
+
 template <Device kDevice>
 TargetDesc desc_of(std::string_view name, std::string_view what) {
   return {
@@ -118,6 +164,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
               .refusal = [](const Graph& graph, const Node& node,
                             CodeTypes codes) { return refusal_in_codes(graph, node, codes, kDevice); },
               .wide_reads = wide_reads,
+              .cost = kDevice == Device::kTosaInt ? nullptr : cost_on<kDevice>,
               .takes_bounds = takes_bounds,
           },
       .refusal = [](const Graph& graph, const Node& node) { return refusal(graph, node, kDevice); },
@@ -125,6 +172,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
       .needs_fixed_sizes = true,
       .operators = operators_on<kDevice>,
       .limits = limits_on<kDevice>,
+      .estimate = kDevice == Device::kTosaInt ? nullptr : delegate_cost,
       .finish = kDevice == Device::kTosaInt ? nullptr : &kVelaStep,
       .unfinished = Unfinished{"TOSA bytes", "no vela compiled them for a device"},
   };

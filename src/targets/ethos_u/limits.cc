@@ -229,6 +229,7 @@ constexpr Limit kLimits[] = {
     {tosa::Op::kDepthwiseConv2d, kOnU55, kKernelSize, "the window is at most 64 high and has at most 4096 taps",
      kernel<kMostFilterHeight, 4096>},
     {tosa::Op::kDepthwiseConv2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},
+    {tosa::Op::kTransposeConv2d, kOnU55, kCodeType, "its input is of 8 bits", first_input_type<Type::kI8>},
     {tosa::Op::kTransposeConv2d, kOnU55, kStride,
      "strides are [1,1] or [2,2], or [1,2] and [2,1] where the other axis is one long", transposed_strides},
     {tosa::Op::kTransposeConv2d, kOnU55, kKernelSize, "the window is at most 64 high and has at most 4096 taps",

@@ -2,10 +2,12 @@
 #include "targets/ethos_u/vela.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <span>
 
 #include "base/process.h"
 #include "base/untrusted_text.h"
@@ -31,15 +33,54 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+std::string operator_text(const tosa::Graph& graph, const tosa::Operator& op) {
+  const std::string& name = graph.values[op.outputs[0]].name;
+  return fmt::format("{} {}{}", name_of(op.op), shown(name), op.location.empty() ? "" : " (" + op.location + ")");
+}
+
 // The first operator of the graph that the text names by its result.
 std::optional<std::string> operator_in(const tosa::Graph& graph, std::string_view text) {
   for (const tosa::Operator& op : graph.operators) {
     if (op.inputs.empty()) continue;
     const std::string& name = graph.values[op.outputs[0]].name;
     if (name.empty() || !has_word(text, name)) continue;
-    return fmt::format("{} {}{}", name_of(op.op), shown(name), op.location.empty() ? "" : " (" + op.location + ")");
+    return operator_text(graph, op);
   }
   return std::nullopt;
+}
+
+// The line in which it says why, without what Python puts before it.
+std::string reason_in(std::string_view text) {
+  std::string last;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())) != 0) line.remove_prefix(1);
+    if (line.empty()) continue;
+    // "RuntimeError: ..." ends a traceback; "Error: ..." is vela's own.
+    const std::size_t colon = line.find("Error: ");
+    last =
+        std::string(colon == std::string_view::npos ? line : line.substr(colon + std::string_view("Error: ").size()));
+  }
+  return last;
+}
+
+// The first operators of a graph, so many of them, with all that nothing reads any more as its outputs.
+tosa::Graph beginning_of(const tosa::Graph& graph, std::size_t count) {
+  tosa::Graph result = graph;
+  result.operators.resize(count);
+  std::vector<bool> is_made(graph.values.size(), false), is_read(graph.values.size(), false);
+  for (const tosa::Operator& op : result.operators) {
+    for (const tosa::ValueIndex input : op.inputs) is_read[input] = true;
+    for (const tosa::ValueIndex output : op.outputs) is_made[output] = !op.inputs.empty();
+  }
+  std::erase_if(result.inputs, [&](tosa::ValueIndex id) { return !is_read[id]; });
+  result.outputs.clear();
+  for (tosa::ValueIndex id = 0; id < graph.values.size(); ++id) {
+    if (is_made[id] && !is_read[id]) result.outputs.push_back(id);
+  }
+  return result;
 }
 
 // The device copies as many bytes as it says: they must be those of the delegate's arguments.
@@ -72,6 +113,12 @@ std::optional<std::string> find_file(const std::string& folder, std::string_view
   return *std::ranges::min_element(found);
 }
 
+// How it is called, but for files.
+std::vector<std::string> flags_of(const VelaOptions& options) {
+  return {"--accelerator-config=" + options.accelerator, "--config=" + options.config, "--output-format=raw",
+          "--system-config=" + options.system_config, "--memory-mode=" + options.memory_mode};
+}
+
 constexpr std::string_view kVelaBackend = "EthosUBackend";  // of delegates that hold its stream
 
 constexpr FinishOption kProgram{"--vela", "Arm's compiler for Ethos-U; without it, the one on PATH, if any", true};
@@ -80,9 +127,21 @@ constexpr FinishOption kSystem{"--system-config", "the system of that file"};
 constexpr FinishOption kMemory{"--memory-mode", "the use of memory of that file"};
 constexpr FinishOption kOptions[] = {kProgram, kConfig, kSystem, kMemory};
 
+// What ExecuTorch writes beside such a stream of how it was made.
+std::vector<pte::CompileSpec> specs_of(const VelaOptions& options) {
+  const auto spec = [](std::string key, std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return pte::CompileSpec{std::move(key), {bytes.begin(), bytes.end()}};
+  };
+  const bool is_u85 = options.accelerator.starts_with("ethos-u85-");
+  return {spec("tosa_spec", is_u85 ? "TOSA-1.0+INT+int16+int4+cf" : "TOSA-1.0+INT+int16+int4+u55"),
+          spec("compile_flags", fmt::format("{}", fmt::join(flags_of(options), " "))), spec("output_format", "vela"),
+          spec("preserve_io_quantization", "False"), spec("target", options.accelerator)};
+}
+
 Expected<FinishedDelegate> finished(const pte::Delegate& delegate, const VelaOptions& options) {
   VelaResult made = TRY(run_vela(delegate.blob, options));
-  FinishedDelegate result{{std::string(kVelaBackend), std::move(made.stream), {}}, {}, {}};
+  FinishedDelegate result{{std::string(kVelaBackend), std::move(made.stream), specs_of(options)}, {}, {}};
   if (!made.estimate) return result;
   const vela::Estimate& estimate = *made.estimate;
   result.figures = {{"cycles", estimate.cycles},
@@ -136,25 +195,73 @@ std::optional<VelaOptions> usual_vela_options(std::string_view target) {
   return options;
 }
 
+namespace {
+
+// One call of the program.
+struct Call {
+  TemporaryFolder folder;
+  FinishedProgram done;
+
+  std::string results() const { return folder.path() + "/out"; }
+  std::optional<std::string> network() const { return find_file(results(), "out_", "vela.npz"); }
+  bool has_failed() const { return done.code != 0 || !network(); }
+};
+Expected<Call> call(std::span<const std::byte> tosa, const VelaOptions& options) {
+  TemporaryFolder folder = TRY(TemporaryFolder::make());
+  const std::string input = folder.path() + "/out.tosa";
+  TRY(write_file(input, tosa));
+  std::vector<std::string> arguments = flags_of(options);
+  arguments.push_back("--output-dir=" + folder.path() + "/out");
+  arguments.push_back(input);
+  FinishedProgram done = TRY(run_program(options.program, arguments, folder.path() + "/log"));
+  return Call{std::move(folder), std::move(done)};
+}
+
+// The operator behind which the program gives up: of ever shorter beginnings of the graph, the last that it takes.
+// Nothing where it takes none, or what it says then is something else.
+std::optional<std::string> refused_operator(const tosa::Graph& graph, const VelaOptions& options,
+                                            std::string_view reason) {
+  std::vector<std::size_t> ends;  // behind each operator that computes
+  for (std::size_t i = 0; i < graph.operators.size(); ++i) {
+    if (!graph.operators[i].inputs.empty()) ends.push_back(i + 1);
+  }
+  const auto is_refused = [&](std::size_t end) -> std::optional<bool> {
+    const auto bytes = tosa::write_graph(beginning_of(graph, end));
+    if (!bytes) return std::nullopt;
+    const auto made = call(*bytes, options);
+    if (!made) return std::nullopt;
+    return made->has_failed() && reason_in(made->done.text) == reason;
+  };
+  std::size_t taken = 0;
+  std::size_t refused = ends.size();
+  while (refused - taken > 1) {
+    const std::size_t middle = taken + (refused - taken) / 2;
+    const auto found = is_refused(ends[middle - 1]);
+    if (!found) return std::nullopt;
+    (*found ? refused : taken) = middle;
+  }
+  if (refused == 0 || is_refused(ends[refused - 1]) != true) return std::nullopt;
+  return operator_text(graph, graph.operators[ends[refused - 1] - 1]);
+}
+
+}  // namespace
+
 Expected<VelaResult> run_vela(const Blob& tosa, const VelaOptions& options) {
   const tosa::Graph graph = TRY(tosa::read_graph(tosa));
-  const TemporaryFolder folder = TRY(TemporaryFolder::make());
-  const std::string input = folder.path() + "/out.tosa";
-  const std::string results = folder.path() + "/out";
-  TRY(write_file(input, tosa.bytes()));
-  const FinishedProgram done =
-      TRY(run_program(options.program,
-                      {"--accelerator-config=" + options.accelerator, "--config=" + options.config,
-                       "--output-format=raw", "--system-config=" + options.system_config,
-                       "--memory-mode=" + options.memory_mode, "--output-dir=" + results, input},
-                      folder.path() + "/log"));
-  const auto network_file = find_file(results, "out_", "vela.npz");
-  if (done.code != 0 || !network_file) {
-    std::string message = fmt::format("{} {}:\n{}", options.program,
+  const Call made = TRY(call(tosa.bytes(), options));
+  const FinishedProgram& done = made.done;
+  const std::string results = made.results();
+  const auto network_file = made.network();
+  if (made.has_failed()) {
+    const std::string reason = reason_in(done.text);
+    std::string message = fmt::format("{} {}: {}", options.program,
                                       done.code != 0 ? fmt::format("ended with {}", done.code) : "wrote no network",
-                                      done.text.empty() ? "it said nothing" : end_of(done.text));
+                                      reason.empty() ? "it said nothing" : shown(end_of(reason)));
+    auto place = operator_in(graph, done.text);
+    if (!place && !reason.empty()) place = refused_operator(graph, options, reason);
+    if (place) message += "; another form of this operation, or its node kept off the device, avoids it";
     Expected<VelaResult> failure = fail(ErrorKind::kUnsupported, std::move(message));
-    if (const auto place = operator_in(graph, done.text)) failure.error().places.push_back(*place);
+    if (place) failure.error().places.push_back(*place);
     return failure;
   }
   const vela::Network network = TRY(within(vela::read_network(TRY(map_file(*network_file))), *network_file));

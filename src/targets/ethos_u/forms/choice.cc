@@ -32,7 +32,8 @@ template <tosa::Op kOp, bool kIsSwapped = false, bool kIsNegated = false>
 Expected<Operand> compare(NodeLowering& lowering) {
   const TensorType a = lowering.type(0);
   const TensorType b = lowering.type(1);
-  const auto common = common_scale(a.quant->scale(), b.quant->scale(), wider(a.dtype, b.dtype));
+  const auto common = common_scale(static_cast<double>(a.quant->scale()), static_cast<double>(b.quant->scale()),
+                                   wider(a.dtype, b.dtype));
   if (!common) return bad_input("scales too far apart");
   Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
   Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});

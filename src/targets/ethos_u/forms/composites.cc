@@ -9,15 +9,15 @@
 #include "targets/ethos_u/forms/constants.h"
 
 namespace isthmus::ethos_u {
-namespace {
 
-// The factor with 30 bits, or fewer where it is so small that MUL could not shift far enough.
 ShiftedFactor shifted_factor(double factor) {
   int exponent = 0;
   std::frexp(factor, &exponent);
   const int shift = std::clamp(30 - exponent, 0, 62);
   return {static_cast<std::int32_t>(std::nearbyint(std::ldexp(factor, shift))), shift};
 }
+
+namespace {
 
 // The smallest power of two that is at least the number.
 int log2_above(double number) {
@@ -118,7 +118,6 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
     result.mean = shifted_factor(static_cast<double>(times) / static_cast<double>(count));
   }
   result.times = static_cast<std::int32_t>(times);
-  const auto many = static_cast<double>(count);
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(times - 1)));  // P <= 2^bits
   const int code_bits = from.dtype == DType::kI16 ? 16 : 8;
   result.product_shift = std::max(0, code_bits + bits + 24 - 31);
@@ -134,7 +133,7 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
     result.most_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
     if (result.most_shift < 1) return std::nullopt;
   }
-  const double root = std::sqrt(many);
+  const double root = std::sqrt(static_cast<double>(count));
   const double most_weight = largest(weight, 1) * root;
   const double most = most_weight + largest(bias, 0);
   if (!std::isfinite(most)) return std::nullopt;

@@ -43,10 +43,11 @@ std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits) {
   return Multiplier{static_cast<std::int32_t>(multiplier), shift};
 }
 
-std::optional<CommonScale> common_scale(float a, float b, DType codes) {
-  const double unit = std::ldexp(2 * static_cast<double>(std::max(a, b)), codes == DType::kI16 ? -12 : -20);
-  const auto left = multiplier_of(static_cast<double>(a) / unit, ScaleBits::k31);
-  const auto right = multiplier_of(static_cast<double>(b) / unit, ScaleBits::k31);
+std::optional<CommonScale> common_scale(double a, double b, DType codes) {
+  const int bits = a == b ? 0 : codes == DType::kI16 ? 14 : 19;
+  const double unit = std::ldexp(std::max(a, b), -bits);
+  const auto left = multiplier_of(a / unit, ScaleBits::k31);
+  const auto right = multiplier_of(b / unit, ScaleBits::k31);
   if (!left || !right) return std::nullopt;
   return CommonScale{*left, *right, unit};
 }

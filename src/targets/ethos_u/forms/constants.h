@@ -42,14 +42,14 @@ double exponent_of(std::int64_t code, const Quant& quant);
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
 // Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
-// done with both. The unit is 2 * the larger scale / 2^20, or / 2^12 where one
-// of them has 16 bits.
+// done with both. The unit is the larger scale / 2^19, or / 2^14 of 16 bits: what Ethos-U55 does by itself. Equal
+// scales stay as they are.
 struct CommonScale {
   Multiplier a;
   Multiplier b;
   double unit = 1;
 };
-std::optional<CommonScale> common_scale(float a, float b, DType codes);
+std::optional<CommonScale> common_scale(double a, double b, DType codes);
 
 // TABLE of 8 bits: by code + 128.
 using Table8 = std::array<std::int8_t, 256>;
@@ -72,7 +72,7 @@ struct Table16 {
 struct FunctionTable {
   Table8 narrow{};
   Table16 wide;
-  Multiplier result;  // of the wide table's results
+  Multiplier result;  // of the wide table's results in 16 bits
 };
 // The op's function of a number in codes of the first type as codes of the second. `other` is the second operand of
 // an op that has two.
@@ -111,6 +111,16 @@ struct SoftmaxConstants {
 };
 std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const TensorType& to);
 
+// From 8 bits to 8 bits.
+struct NarrowSoftmax {
+  Table16 power;          // exp of differences times 128, in 15 bits of fraction
+  Table16 rest;           // what rounding left of it, in 30 bits
+  std::int32_t gain = 0;  // bits that probabilities may have more, because none is larger
+  Multiplier unit;
+  Multiplier result;  // of probabilities in 30 + gain bits of fraction
+};
+std::optional<NarrowSoftmax> narrow_softmax_constants(const TensorType& from, const TensorType& to);
+
 // Of a quotient of codes in 24 - product_shift bits of fraction.
 struct QuotientConstants {
   std::int32_t product_shift = 0;
@@ -123,6 +133,8 @@ struct ShiftedFactor {
   std::int32_t factor = 1;
   std::int32_t shift = 0;
 };
+// With 30 bits, or fewer where the factor is so small that MUL could not shift far enough.
+ShiftedFactor shifted_factor(double factor);
 struct LogSoftmaxConstants {
   ExpTables exp;
   ShiftedFactor difference;      // differences of codes to the common unit
@@ -154,6 +166,25 @@ struct LayerNormConstants {
 };
 // Weight and bias may be empty. Nothing where the numbers leave 32 bits, or the row has no parts.
 std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
+                                                       double eps, std::span<const float> weight,
+                                                       std::span<const float> bias);
+
+// To 8 bits, of rows that are short enough for sums of squares in 32 bits; norm_short.cc says what they are.
+struct ShortNormConstants {
+  std::int32_t gain = 1;            // of values of 8 bits, before all else
+  ShiftedFactor mean;               // P / C, of sums
+  std::int32_t coarse = 0;          // k: bits that the coarse differences leave out
+  std::int32_t doubt = 0;           // what rounding may have left out of their squares
+  std::int32_t max_up = 15;         // the largest j: more would lose the epsilon
+  std::int32_t eps = 0;             // at j = max_up
+  std::int32_t unit_bits = 0;       // u
+  std::vector<std::int8_t> weight;  // of each place, with the bias in its units, and the factor of both;
+  std::vector<std::int64_t> bias;   // or nothing,
+  std::vector<Multiplier> result;   // and one factor for all
+};
+inline constexpr std::int32_t kMeanBits = 6;  // P = 2^6: bits behind the point of differences to the mean
+// Nothing where the row is too long, or the numbers leave their bits.
+std::optional<ShortNormConstants> short_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias);
 

@@ -20,24 +20,49 @@ std::optional<Reason> refuse_two_ranks(const NodeForm& form) {
   return Reason{ReasonCode::kRank, "operands of two ranks"};
 }
 
+// One of two operands, of the type that both have: NPUs compute with two types in three steps of 32 bits, with one type
+// in one step.
+struct Side {
+  Operand values;
+  double scale;
+  std::int32_t zero_point;
+};
+Side side_of(NodeLowering& lowering, std::size_t i, DType wanted) {
+  constexpr std::int64_t kGain = 128;  // of values of 8 bits less their zero point, so that they fit 16 bits
+  const TensorType type = lowering.type(i);
+  const std::int32_t zero = type.quant->zero_point;
+  if (type.dtype != DType::kI8 || wanted != DType::kI16) return {lowering.inputs[i], scale_of(type), zero};
+  const double scale = scale_of(type) / kGain;
+  if (lowering.is_constant(i) && lowering.out.writes_constants()) {
+    std::vector<std::int64_t> values = lowering.integers(i, lowering.reads[i]);
+    for (std::int64_t& value : values) value = (value - zero) * kGain;
+    return {lowering.out.numbers(tosa::Type::kI16, lowering.inputs[i].shape, values), scale, 0};
+  }
+  if (lowering.is_constant(i)) return {lowering.out.constant(tosa::Type::kI16, lowering.inputs[i].shape, {}), scale, 0};
+  const Multiplier gain = *multiplier_of(kGain, ScaleBits::k31);
+  return {lowering.out.rescale(lowering.inputs[i], tosa::Type::kI16, {{gain}, zero}), scale, 0};
+}
+
 // Both in one scale of 32 bits.
 template <tosa::Op kOp>
 Expected<Operand> in_common_scale(NodeLowering& lowering) {
-  const TensorType a = lowering.type(0);
-  const TensorType b = lowering.type(1);
-  const auto common = common_scale(a.quant->scale(), b.quant->scale(), wider(a.dtype, b.dtype));
+  const DType type = wider(lowering.type(0).dtype, lowering.type(1).dtype);
+  const Side a = side_of(lowering, 0, type);
+  const Side b = side_of(lowering, 1, type);
+  const auto common = common_scale(a.scale, b.scale, type);
   if (!common) return bad_input("scales too far apart");
-  const Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
-  const Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});
+  const Operand left = lowering.out.rescale(a.values, tosa::Type::kI32, {{common->a}, a.zero_point});
+  const Operand right = lowering.out.rescale(b.values, tosa::Type::kI32, {{common->b}, b.zero_point});
   return to_codes(lowering, lowering.out.binary(kOp, left, right), common->unit / scale_of(lowering.type()));
 }
 
 Expected<Operand> mul(NodeLowering& lowering) {
-  const TensorType a = lowering.type(0);
-  const TensorType b = lowering.type(1);
-  const Operand left = lowering.out.widened(lowering.inputs[0], a.quant->zero_point);
-  const Operand right = lowering.out.widened(lowering.inputs[1], b.quant->zero_point);
-  return to_codes(lowering, lowering.out.mul(left, right), scale_of(a) * scale_of(b) / scale_of(lowering.type()));
+  const DType type = wider(lowering.type(0).dtype, lowering.type(1).dtype);
+  const Side a = side_of(lowering, 0, type);
+  const Side b = side_of(lowering, 1, type);
+  const Operand left = lowering.out.widened(a.values, a.zero_point);
+  const Operand right = lowering.out.widened(b.values, b.zero_point);
+  return to_codes(lowering, lowering.out.mul(left, right), a.scale * b.scale / scale_of(lowering.type()));
 }
 
 // By the reciprocal of the divisor's mantissa; only the last step rounds to codes.
@@ -67,8 +92,9 @@ Expected<Operand> div(NodeLowering& lowering) {
 Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
   const TensorType from = lowering.type(0);
   const TensorType to = lowering.type();
+  const Multiplier unit = *multiplier_of(1, ScaleBits::k31);
   FunctionTable made;
-  made.result = *multiplier_of(1, ScaleBits::k31);
+  made.result = unit;
   if (lowering.out.writes_constants())
     made = TRY(function_table(lowering.node.op, lowering.node.attrs, from, to, other));
   const Operand& x = lowering.inputs[0];
@@ -77,8 +103,10 @@ Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) 
   if (from.dtype == DType::kI8) {
     index = lowering.out.rescale(x, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
   }
-  return lowering.out.rescale(lowering.out.table(index, made.wide), lowering.result_type(),
-                              {{made.result}, 0, to.quant->zero_point});
+  // NPUs look up 16 bits at once, and 32 bits in six steps.
+  const Operand found = short_table(lowering.out, index, made.wide);
+  if (to.dtype == DType::kI16 && made.result == unit) return found;
+  return lowering.out.rescale(found, lowering.result_type(), {{made.result}, 0, to.quant->zero_point});
 }
 Expected<Operand> table(NodeLowering& lowering) { return by_table(lowering, std::nullopt); }
 

@@ -16,6 +16,9 @@ std::span<const FormRow> norm_forms();
 std::span<const FormRow> movement_forms();
 std::span<const FormRow> choice_forms();
 
+// A layer norm of rows that are short enough; norm_short.cc.
+Expected<Operand> norm_of_short_rows(NodeLowering& lowering, std::int64_t length, const ShortNormConstants& constants);
+
 // Every input and the result alike.
 OrderDemand same_order(const Graph& graph, const Node& node);
 // An image: channels last, the first input alone.

@@ -88,18 +88,12 @@ Order usual_order(const OrderDemand& demand, std::size_t rank) {
   return demand.rule == OrderRule::kFixed ? demand.order : row_major(rank);
 }
 
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
-  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
-  const OrderDemand demand = find_form(node.op)->order(graph, node);
-  std::vector<Order> reads;
-  for (std::size_t i = 0; i < std::min(node.inputs.size(), demand.ordered_inputs); ++i) {
-    reads.push_back(usual_order(demand, graph.type(node.inputs[i]).rank()));
-  }
-  return forms(graph, node, codes, device, reads, usual_order(demand, graph.type(node.outputs[0]).rank()));
-}
+namespace {
 
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
-            const Order& order) {
+using FormGraph = tl::expected<tosa::Graph, Reason>;
+
+FormGraph form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+                     const Order& order) {
   const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
   const FormRow* row = find_form(node.op);
   const NodeForm form{graph, node, codes, device};
@@ -114,13 +108,50 @@ Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device
     lowering.inputs.push_back(builder.input(tosa_type(form.type(i).dtype), in_order(sizes, lowering.reads[i]), {}));
   }
   if (demand.rule == OrderRule::kPermute) {  // which is a matter of orders alone where there are any
-    builder.transpose(lowering.inputs[0], std::get<AxesAttrs>(node.attrs).axes);
-  } else if (const auto made = row->lower(lowering); !made) {
-    return refused({ReasonCode::kNoForm, made.error().message});
+    builder.output(builder.transpose(lowering.inputs[0], std::get<AxesAttrs>(node.attrs).axes));
+  } else {
+    const auto made = row->lower(lowering);
+    if (!made) return refused({ReasonCode::kNoForm, made.error().message});
+    builder.output(*made);
   }
+  return std::move(builder).take();
+}
+
+// The orders in which a node reads and makes its values where nothing else is known.
+struct UsualOrders {
+  std::vector<Order> reads;
+  Order result;
+};
+UsualOrders usual_orders(const Graph& graph, const Node& node) {
+  const OrderDemand demand = find_form(node.op)->order(graph, node);
+  UsualOrders orders{{}, usual_order(demand, graph.type(node.outputs[0]).rank())};
+  for (std::size_t i = 0; i < std::min(node.inputs.size(), demand.ordered_inputs); ++i) {
+    orders.reads.push_back(usual_order(demand, graph.type(node.inputs[i]).rank()));
+  }
+  return orders;
+}
+
+}  // namespace
+
+FormGraph form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
+  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
+  const UsualOrders orders = usual_orders(graph, node);
+  return form_graph(graph, node, codes, device, orders.reads, orders.result);
+}
+
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
+  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
+  const UsualOrders orders = usual_orders(graph, node);
+  return forms(graph, node, codes, device, orders.reads, orders.result);
+}
+
+Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+            const Order& order) {
+  const FormGraph made = form_graph(graph, node, codes, device, reads, order);
+  if (!made) return tl::unexpected<Reason>(made.error());
   std::vector<TosaForm> result;
-  for (const tosa::Operator& op : builder.graph().operators) {
-    if (op.op != tosa::Op::kConstShape) result.push_back(form_of(builder.graph(), op));
+  for (const tosa::Operator& op : made->operators) {
+    if (op.op != tosa::Op::kConstShape) result.push_back(form_of(*made, op));
   }
   return result;
 }

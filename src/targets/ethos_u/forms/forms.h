@@ -105,6 +105,9 @@ Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device
 Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
             const Order& order);
 
+// The graph of the same operators, without the contents of constants.
+tl::expected<tosa::Graph, Reason> form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+
 // The element type in TOSA; unknown where it has none.
 tosa::Type tosa_type(DType dtype);
 // "[1,5,6,4]"

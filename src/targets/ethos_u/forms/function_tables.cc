@@ -119,7 +119,7 @@ Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorTy
     if (std::isnan(number)) number = 0;
   }
   const int bits = fill_entries(numbers, unit, result.wide);
-  result.result = *multiplier_of(std::ldexp(unit / out_scale, bits - 7), ScaleBits::k31);
+  result.result = *multiplier_of(std::ldexp(unit / out_scale, bits), ScaleBits::k31);
   return result;
 }
 
@@ -146,6 +146,24 @@ ExpTables exp_tables(float scale, DType codes) {
   };
   const auto step = static_cast<double>(scale);
   return {table_with(step), table_with(256 * step), codes == DType::kI16};
+}
+
+std::optional<NarrowSoftmax> narrow_softmax_constants(const TensorType& from, const TensorType& to) {
+  constexpr std::int32_t kMaxGain = 16;  // of more, every sum of powers is too small
+  const auto step = static_cast<double>(from.quant->scale());
+  const auto scale = static_cast<double>(to.quant->scale());
+  const auto power = [=](double v) { return (0x1p15 - 1) * portable::exp(-step * std::max(v, 0.0) / 128); };
+  NarrowSoftmax result;
+  result.power = table_of(power);
+  result.rest = table_of([=](double v) { return (power(v) - std::nearbyint(power(v))) * 0x1p15; });
+  int exponent = 0;
+  std::frexp(scale * (std::numeric_limits<std::int8_t>::max() - to.quant->zero_point), &exponent);
+  result.gain = std::clamp(-exponent, 0, kMaxGain);
+  result.unit = *multiplier_of(1, ScaleBits::k31);
+  const auto factor = multiplier_of(std::ldexp(1 / scale, -30 - result.gain), ScaleBits::k31);
+  if (!factor) return std::nullopt;
+  result.result = *factor;
+  return result;
 }
 
 }  // namespace isthmus::ethos_u

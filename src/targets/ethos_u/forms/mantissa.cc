@@ -3,6 +3,16 @@
 
 namespace isthmus::ethos_u {
 
+Operand short_table(TosaBuilder& out, const Operand& index, const Table16& table) {
+  return out.rescale(out.table(index, table), tosa::Type::kI16, {{*multiplier_of(0x1p-7, ScaleBits::k31)}});
+}
+
+Operand look_up_short(TosaBuilder& out, const MantissaTable& of, const Operand& mantissa) {
+  const Operand centered = out.binary(tosa::Op::kSub, mantissa, of.center);
+  const Operand index = out.rescale(centered, tosa::Type::kI16, {{of.index}});
+  return out.binary(tosa::Op::kAdd, out.widened(short_table(out, index, of.table), 0), of.offset >> 7);
+}
+
 Operand look_up(TosaBuilder& out, const MantissaTable& of, const Operand& mantissa) {
   const Operand centered = out.binary(tosa::Op::kSub, mantissa, of.center);
   const Operand index = out.rescale(centered, tosa::Type::kI16, {{of.index}});

@@ -5,8 +5,12 @@
 
 namespace isthmus::ethos_u {
 
+// The table's result rounded to 16 bits: one step on NPUs, where 32 bits are six.
+Operand short_table(TosaBuilder& out, const Operand& index, const Table16& table);
 // SUB of the center, RESCALE to i16, TABLE, ADD of the offset.
 Operand look_up(TosaBuilder& out, const MantissaTable& of, const Operand& mantissa);
+// The same with a short table: the offset is in its units.
+Operand look_up_short(TosaBuilder& out, const MantissaTable& of, const Operand& mantissa);
 // The floor of x / 2^bits, by a shift that rounds.
 Operand floor_shift(TosaBuilder& out, const Operand& x, std::int32_t bits);
 // number - x

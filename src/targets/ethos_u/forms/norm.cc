@@ -1,5 +1,5 @@
 // Form of layer_norm: exact differences to the mean, the sum of their squares in 32 bits with an exponent for each row,
-// its root by a table of the mantissa; only the last step rounds to codes.
+// its root by a table of the mantissa; only the last step rounds to codes. For long rows; norm_short.cc has the others.
 //
 // Row by row, all numbers of 32 bits; P, k, p, the weights and biases are LayerNormConstants; all right shifts round:
 //   x = RESCALE(codes); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
@@ -25,10 +25,17 @@
 
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/forms/mantissa.h"
+#include "targets/ethos_u/limits.h"
 #include "transforms/simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
+
+std::int64_t elements(const Ints& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
 
 std::int64_t row_length(const NodeForm& form) {
   const Ints sizes = form.sizes(0);
@@ -108,11 +115,15 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
   const TensorType from = lowering.type(0);
   const std::int64_t length = row_length(lowering);
+  const auto short_rows = short_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
+                                               floats_of(lowering, 1), floats_of(lowering, 2));
+  if (short_rows && elements(lowering.inputs[0].shape) / length <= kMostCount) {
+    return norm_of_short_rows(lowering, length, *short_rows);
+  }
   const auto constants = layer_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
                                               floats_of(lowering, 1), floats_of(lowering, 2));
   if (!constants) return bad_input("numbers that leave 32 bits");
-  std::int64_t count = 1;
-  for (const std::int64_t size : lowering.inputs[0].shape) count *= size;
+  const std::int64_t count = elements(lowering.inputs[0].shape);
   const Rows rows{out, constants->parts == 1 ? Ints{count / length, length}
                                              : Ints{count / length, constants->parts, length / constants->parts}};
   const Operand codes = out.reshape(lowering.inputs[0], rows.shape);

@@ -103,15 +103,15 @@ Expected<Operand> conv_transpose2d(NodeLowering& lowering) {
   return scaled(lowering, sums);
 }
 
-// Rows as an image whose sides the device can count.
+// Rows as an image whose sides the device can count, as wide as can be: NPUs compute several columns at once.
 Ints image_of_rows(std::int64_t rows) {
-  std::int64_t width = 1;
-  while (rows / width > kMostCount && width < kMostCount) {
+  std::int64_t height = 1;
+  while (rows / height > kMostCount && height < kMostCount) {
     do {
-      ++width;
-    } while (rows % width != 0 && width < kMostCount);
+      ++height;
+    } while (rows % height != 0 && height < kMostCount);
   }
-  return rows % width == 0 ? Ints{rows / width, width} : Ints{rows, 1};
+  return rows % height == 0 ? Ints{height, rows / height} : Ints{1, rows};
 }
 
 // A convolution by 1x1 over all rows.

@@ -12,6 +12,12 @@
 //   r = TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 3 * 2^22: 2^30 / m in 24 bits of fraction
 //   p = MUL(e, r, shift 23) >> (17 - n): the probability in 30 bits of fraction
 //   y = RESCALE(p, 2^-30 / scale)
+// From 8 bits to 8 bits, numbers of 15 bits do: they are what NPUs compute with at once, in a quarter of the memory.
+//   d = (greatest - x) * 128 in 16 bits; e = TABLE16(d) in 15 bits of fraction, rounded
+//   s = REDUCE_SUM(e); of long rows, what the rounding left of each is added up by a second table and counts too
+//   n = CLZ(s); r = (TABLE16(RESCALE_i16((s << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^15) >> MAX(18 - g - n, 0),
+//   in 16 bits: 2^(30 + g) / s, where g is as large as the result's range allows; more saturates, as the result does
+//   y = RESCALE(MUL(e, r), 2^-(30 + g) / scale): good to 1/64 of a step
 // log_softmax, from m and n on:
 //   g = (16 - n) * 2^23 + TABLE16(RESCALE_i16(m - 3 * 2^29, 2^-14)) + 2^22 - log2_of_one: log2 of the sum
 //   y = RESCALE(-(MUL(d, a, shift) + MUL(g, b, shift)), unit / scale)
@@ -82,7 +88,44 @@ Powers powers_of(NodeLowering& lowering, const ExpTables& tables) {
   return result;
 }
 
+// In rows of so many numbers or fewer, the rounding of each to 15 bits is next to nothing beside their sum.
+constexpr std::int64_t kShortRow = 256;
+
+Expected<Operand> narrow_softmax(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const Operand& x = lowering.inputs[0];
+  const std::int64_t last = x.rank() - 1;
+  const auto constants = narrow_softmax_constants(lowering.type(0), lowering.type());
+  if (!constants) return bad_input("a scale that is too small");
+  // Differences do not depend on zero points, and Vela reads numbers that have one as they are.
+  constexpr std::int32_t kAnyZero = 1;
+  const Operand greatest = out.widened(out.reduce(tosa::Op::kReduceMax, x, last), kAnyZero);
+  const Operand difference = out.binary(tosa::Op::kSub, greatest, out.widened(x, kAnyZero));
+  const Operand index = out.rescale(difference, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
+  const Operand power = short_table(out, index, constants->power);
+  Operand sum = out.reduce(tosa::Op::kReduceSum, out.widened(power, 0), last);
+  const Ints of_rows = sum.shape;
+  // Rows side by side are numbers that NPUs compute with many at once.
+  std::int64_t rows = 1;
+  for (const std::int64_t size : of_rows) rows *= size;
+  const auto flat = [&](const Operand& of) { return out.reshape(of, {1, rows}); };
+  sum = flat(sum);
+  if (x.shape.back() > kShortRow) {
+    const Operand rest = out.widened(short_table(out, index, constants->rest), 0);
+    const Operand left = flat(out.reduce(tosa::Op::kReduceSum, rest, last));
+    sum = out.binary(tosa::Op::kAdd, sum, out.shift_right(left, 15));
+  }
+  const Operand leading = out.unary(tosa::Op::kClz, sum);
+  const Operand mantissa = out.shift_left(sum, out.binary(tosa::Op::kSub, leading, 1));
+  const Operand reciprocal = look_up_short(out, reciprocal_table(), mantissa);
+  const Operand bits = out.binary(tosa::Op::kMaximum, less_than(out, 18 - constants->gain, leading), 0);
+  const Operand factor = out.rescale(out.shift_right(reciprocal, bits), tosa::Type::kI16, {{constants->unit}});
+  const Operand shares = out.mul(out.widened(power, 0), out.widened(out.reshape(factor, of_rows), 0));
+  return out.rescale(shares, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
+}
+
 Expected<Operand> softmax(NodeLowering& lowering) {
+  if (lowering.type(0).dtype == DType::kI8 && lowering.type().dtype == DType::kI8) return narrow_softmax(lowering);
   TosaBuilder& out = lowering.out;
   const auto constants = softmax_constants(lowering.type(0), lowering.type());
   if (!constants) return bad_input("a scale that is too small");
