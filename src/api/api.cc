@@ -116,6 +116,7 @@ const std::string& Model::path() const { return state_->opened->path; }
 
 std::string Model::inspect() const {
   const OpenModel& opened = *state_->opened;
+  if (opened.onnx) return to_json(summarize(opened.path, *opened.onnx, opened.model, opened.diagnostics));
   return to_json(summarize(opened.path, opened.archive, opened.model, opened.diagnostics));
 }
 

@@ -12,8 +12,9 @@
 #include "formats/onnx/onnx.h"
 #include "frontends/onnx/load.h"
 #include "interpret/interpreter.h"
-#include "pipeline.h"
 #include "program/run/method.h"
+#include "session/compile.h"
+#include "session/prepare.h"
 #include "support/models.h"
 #include "targets/registry.h"
 #include "transforms/canonicalize/canonicalize.h"
@@ -155,7 +156,8 @@ TEST(OnnxBackend, EveryModelDoesAsItIsWrittenDown) {
   if (const char* update = std::getenv("UPDATE_GOLDEN"); update != nullptr && std::string(update) == "1") {
     fs::create_directories(expectation.parent_path());
     std::ofstream out(expectation);
-    out << "# What becomes of ONNX's backend tests (libonnx-testdata 1.12): name | interpreter | float program on XNNPACK\n";
+    out << "# What becomes of ONNX's backend tests (libonnx-testdata 1.12): name | interpreter | float program on "
+           "XNNPACK\n";
     for (const auto& [name, outcome] : outcomes)
       out << name << " | " << outcome.interpreter << " | " << outcome.program << "\n";
     return;
