@@ -100,11 +100,13 @@ Expected<void> inspect(const InspectOptions& options) {
 
 Command add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "inspect", "What is in a .pt2, .onnx, .pte, .tosa or .stats file: inputs, outputs, operators, delegates, memory.");
+      "inspect",
+      "What is in a .pt2, .onnx, .pte, .tosa or .stats file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<InspectOptions>();
   command
       ->add_option("FILE", options->file,
-                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte), a TOSA graph (.tosa) or statistics (.stats)")
+                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte), a TOSA graph (.tosa) "
+                   "or statistics (.stats)")
       ->required();
   CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);

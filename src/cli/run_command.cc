@@ -176,8 +176,9 @@ Command add_run(CLI::App& app) {
       app.add_subcommand("run", "Runs a model in float, a program or a TOSA graph, and writes the outputs as .npy.");
   const auto options = std::make_shared<RunOptions>();
   command
-      ->add_option("FILE", options->file,
-                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte) or a TOSA graph (.tosa)")
+      ->add_option(
+          "FILE", options->file,
+          "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte) or a TOSA graph (.tosa)")
       ->required();
   command
       ->add_option(

@@ -1,16 +1,24 @@
 // Text in, text out: each .ir file below this folder is a test.
 //
 // A file holds comments, a line "run STAGE [TARGET]", a graph, a line "----" and what comes out: the graph after the
-// stage, or "error: ...". UPDATE_GOLDEN=1 rewrites the expectations; the difference is to be reviewed.
+// stage, or "error: ...". After "run quantize TARGET", lines "range %x MIN MAX" say what calibration sees of the
+// inputs; the groups and cuts of the plan follow the graph. UPDATE_GOLDEN=1 rewrites the expectations; review the
+// difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <utility>
 
+#include "calibrate/samples.h"
 #include "ir/text.h"
+#include "session/calibrate.h"
+#include "session/prepare.h"
+#include "session/quantize.h"
 #include "support/models.h"
 #include "targets/legalize.h"
 #include "targets/partition.h"
@@ -47,12 +55,82 @@ Expected<std::string> on_target(const std::string& stage, const TargetDesc& targ
   return result;
 }
 
+using Ranges = std::map<std::string, std::pair<double, double>>;
+
+// One sample: the elements of each input climb evenly through its range.
+std::vector<Tensor> sample_of(const Graph& graph, const Ranges& ranges) {
+  std::vector<Tensor> sample;
+  for (const ValueId id : graph.inputs()) {
+    std::vector<std::int64_t> sizes;
+    for (const Dim dim : graph.type(id).shape) sizes.push_back(dim.value());
+    Tensor tensor(DType::kF32, sizes);
+    const auto numbers = tensor.mutable_data<float>();
+    const auto found = ranges.find(graph[id].name);
+    const auto [min, max] = found == ranges.end() ? std::pair(-1.0, 1.0) : found->second;
+    const double step = numbers.size() < 2 ? 0 : (max - min) / static_cast<double>(numbers.size() - 1);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<float>(min + step * static_cast<double>(i));
+    sample.push_back(std::move(tensor));
+  }
+  return sample;
+}
+
+std::string names_of(const Graph& graph, const Group& group) {
+  std::string names;
+  for (const Member& member : group.members) names += (names.empty() ? "%" : " %") + graph[member.value].name;
+  return names;
+}
+
+// The quantized graph, and the groups of several values and the cuts that made it.
+Expected<std::string> quantized_text(const TargetDesc& target, const Graph& graph, const Ranges& ranges) {
+  Diagnostics diagnostics;
+  const Prepared prepared = TRY(prepare(graph, {&target, {}}, diagnostics));
+  const auto samples = given_samples({sample_of(prepared.graph, ranges)});
+  const Statistics statistics =
+      TRY(calibrate(prepared, *samples, xnnpack::ThreadPool(1), {}, diagnostics, FloatKernels::kReference));
+  // Small graphs would stay in float or take 16 bits, because that costs them next to nothing.
+  QuantConfig config;
+  config.widen = 0;
+  config.front = 0;
+  const QuantizedModel model = TRY(quantize(prepared, target, &statistics, config, diagnostics));
+  TextOptions options;
+  options.notes = notes_of(model.partitioning, target.name);
+  std::string result = print(model.quantized.graph, options);
+  for (const Group& group : model.plan.groups) {
+    if (group.members.size() > 1) result += "group: " + names_of(model.model, group) + "\n";
+  }
+  for (const Cut& cut : model.plan.cuts) {
+    const Node& reader = model.model[cut.tie.node];
+    result += "cut: %" + model.model[reader.inputs[cut.tie.input]].name + " at %" +
+              model.model[reader.outputs[0]].name + ": " + cut.because + "\n";
+  }
+  return result;
+}
+
+// Takes the lines "range %x MIN MAX" off the front of the text.
+Expected<Ranges> take_ranges(std::string_view& text) {
+  Ranges ranges;
+  while (text.starts_with("range %")) {
+    const std::size_t end = text.find('\n');
+    std::istringstream line(std::string(text.substr(7, end - 7)));
+    std::string name;
+    double min = 0;
+    double max = 0;
+    if (!(line >> name >> min >> max)) return bad_input("expected 'range %x MIN MAX'");
+    ranges[name] = {min, max};
+    text.remove_prefix(end + 1);
+  }
+  return ranges;
+}
+
 Expected<std::string> after_stage(const std::string& stage, std::string_view text) {
+  const Ranges ranges = TRY(take_ranges(text));
   Graph graph = TRY(parse_graph(text));
   if (stage == "parse") return print(graph);
   const std::size_t space = stage.find(' ');
   if (space != std::string::npos) {
     const TargetDesc* target = find_target(stage.substr(space + 1));
+    if (target != nullptr && stage.starts_with("quantize ")) return quantized_text(*target, graph, ranges);
     if (target != nullptr) return on_target(stage.substr(0, space), *target, std::move(graph));
   }
   if (stage != "canonicalize") return bad_input("unknown stage '" + stage + "'");

@@ -54,7 +54,7 @@ TEST_F(CliProgram, TheContentSaysWhatAFileIs) {
   EXPECT_EQ(json("inspect " + copy("tests/models/emg_cascade.pt2", "model.pte"))["kind"], "pt2");
   std::ofstream(folder_ / "text.pte")
       << "no program at all, but long enough to be one if its name counted for anything";
-  EXPECT_THAT(isthmus("inspect " + (folder_ / "text.pte").string()).err, HasSubstr("not a program file"));
+  EXPECT_THAT(isthmus("inspect " + (folder_ / "text.pte").string()).err, HasSubstr("is a text file"));
   std::ofstream(folder_ / "empty.pte");
   EXPECT_EQ(isthmus("inspect " + (folder_ / "empty.pte").string()).code, 1);
 }

@@ -69,7 +69,7 @@ TEST_F(CliTosa, TheContentSaysWhatAFileIs) {
   EXPECT_EQ(json("inspect " + copy)["kind"], "tosa");
   const Finished check = isthmus("check " + copy + " --target xnnpack");
   EXPECT_EQ(check.code, 1);
-  EXPECT_THAT(check.err, HasSubstr("is a TOSA graph, not a model"));
+  EXPECT_THAT(check.err, HasSubstr("is a TOSA graph (.tosa), not a model"));
 }
 
 TEST_F(CliTosa, BenchMeasures) {

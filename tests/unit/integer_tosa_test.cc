@@ -575,7 +575,7 @@ TEST(IntegerTosa, LayerNorm) {
     worst = std::max(worst, error);
   }
   // Rows of 16 bits that differ by a step or two keep a few bits of it.
-  EXPECT_LE(most[0][0], 0.52);
+  EXPECT_LE(most[0][0], 0.6);
   EXPECT_LE(most[1][0], 1.1);
   EXPECT_LE(most[0][1], 0.85);
   EXPECT_LE(most[1][1], 0.95);
