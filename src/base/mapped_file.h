@@ -13,7 +13,7 @@ class MappedFile {
   static Expected<MappedFile> open(const std::string& path);
 
   const Blob& bytes() const { return bytes_; }
-  // The pages no longer count as memory of this program. Whoever touches one of them gets it from the file again:
+  // The pages no longer count as memory of this program. The next access reads it from the file again:
   // Blobs made of this file stay what they are, also in the hands of other threads.
   void forget_pages() const;
 

@@ -1,4 +1,4 @@
-// What somebody probably meant who typed a word that does not exist.
+// What the user probably meant by a word that does not exist.
 #pragma once
 
 #include <cstddef>

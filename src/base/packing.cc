@@ -35,7 +35,7 @@ Packing pack(std::vector<Block> blocks, std::uint64_t alignment) {
   std::vector<std::size_t> placed;  // by offset
   const auto offset_of = [&](std::size_t i) { return result.offsets[i]; };
   for (const std::size_t i : by_size) {
-    if (blocks[i].first > blocks[i].last) continue;  // nobody needs it
+    if (blocks[i].first > blocks[i].last) continue;  // not needed
     std::uint64_t offset = 0;
     for (const std::size_t other : placed) {
       if (!meet(blocks[i], blocks[other])) continue;

@@ -40,8 +40,8 @@ Expected<TensorView> make_tensor_view(DType dtype, std::vector<std::int64_t> siz
     return bad_input(fmt::format("a {} tensor of sizes [{}], strides [{}], offset {} in {} bytes: {}", name_of(dtype),
                                  fmt::join(sizes, ","), fmt::join(strides, ","), offset, storage.size(), why));
   };
-  constexpr std::size_t kMostDimensions = 64;
-  if (sizes.size() > kMostDimensions)
+  constexpr std::size_t kMaxDimensions = 64;
+  if (sizes.size() > kMaxDimensions)
     return bad_input(fmt::format("a tensor of {} dimensions; at most 64 are read", sizes.size()));
   if (sizes.size() != strides.size()) return refuse("as many strides as sizes are expected");
   if (offset < 0) return refuse("the offset is negative");
@@ -68,8 +68,8 @@ Expected<TensorView> make_tensor_view(DType dtype, std::vector<std::int64_t> siz
     const auto end_bytes = end ? multiply_sizes(*end, size_of(dtype)) : std::nullopt;
     if (!end_bytes || *end_bytes > storage.size()) return refuse("it reaches past the end of its storage");
     // Strides of zero or overlapping ones could make a huge tensor out of few bytes.
-    constexpr std::uint64_t kMostRepeats = 1024;
-    if (count * size_of(dtype) / kMostRepeats > storage.size())
+    constexpr std::uint64_t kMaxRepeats = 1024;
+    if (count * size_of(dtype) / kMaxRepeats > storage.size())
       return refuse("its elements repeat the storage too often");
   }
   return TensorView{dtype, std::move(sizes), std::move(strides), offset, std::move(storage)};

@@ -1,4 +1,4 @@
-// A constant tensor as files hold it: a strided view of bytes that somebody else owns.
+// A constant tensor as files hold it: a strided view of bytes with another owner.
 #pragma once
 
 #include <cstdint>

@@ -27,9 +27,9 @@ Character first_character(std::string_view text) {
     if ((next & 0xC0) != 0x80) return {};
     code_point = code_point << 6 | (next & 0x3F);
   }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
   const bool is_surrogate = code_point >= 0xD800 && code_point < 0xE000;
-  if (code_point < kLeast[length] || code_point > 0x10FFFF || is_surrogate) return {};
+  if (code_point < kMin[length] || code_point > 0x10FFFF || is_surrogate) return {};
   return {length, code_point};
 }
 
@@ -85,9 +85,9 @@ std::string in_quotes(std::string_view text, char quote) {
 }
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 120;
-  if (text.size() <= kMost) return in_quotes(text);
-  return fmt::format("{}... ({} bytes)", in_quotes(text.substr(0, kMost)), text.size());
+  constexpr std::size_t kMax = 120;
+  if (text.size() <= kMax) return in_quotes(text);
+  return fmt::format("{}... ({} bytes)", in_quotes(text.substr(0, kMax)), text.size());
 }
 
 std::string harmless(std::string_view text) {

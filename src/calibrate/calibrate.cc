@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kCountedNumbers = 4096;
 
-// The logical axes of each value by which somebody will want statistics.
+// The logical axes of each value that need statistics.
 std::vector<std::set<std::uint32_t>> channel_axes(const Graph& graph) {
   std::vector<std::set<std::uint32_t>> axes(graph.values().size());
   for (const Node& node : graph.nodes()) {

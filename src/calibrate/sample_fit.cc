@@ -188,8 +188,8 @@ Expected<SampleFit> fit_sample(const Graph& graph, const Value& input, const Off
 }
 
 std::string list_of(std::span<const std::string> names) {
-  constexpr std::size_t kMostShown = 8;
-  const auto shown = names.first(std::min(names.size(), kMostShown));
+  constexpr std::size_t kMaxShown = 8;
+  const auto shown = names.first(std::min(names.size(), kMaxShown));
   return fmt::format("{}{}", fmt::join(shown, ", "),
                      names.size() > shown.size() ? fmt::format(" and {} more", names.size() - shown.size()) : "");
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Pages of samples that were given count as memory of the program until the system needs them, which would let it seem
 // to grow with their number.
-constexpr std::uint64_t kMostBytesKept = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxBytesKept = std::uint64_t{1} << 20;
 
 struct Source {
   RowReader reader;
@@ -32,7 +32,7 @@ class NpzSamples final : public Samples {
 
   Expected<std::optional<std::vector<Tensor>>> next() override {
     if (given_ == count_) return std::nullopt;
-    if (bytes_kept_ > kMostBytesKept) {
+    if (bytes_kept_ > kMaxBytesKept) {
       file_.forget_pages();
       bytes_kept_ = 0;
     }

@@ -117,7 +117,7 @@ Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) 
   return summary;
 }
 
-// Whoever gives floats to a quantized input gets floats from quantized outputs.
+// A run that gives floats to a quantized input gets floats from quantized outputs.
 Expected<Outputs> run_with_floats(run::Method& method, const IoQuant& quant, std::vector<Tensor> given) {
   const bool has_floats = quantize_inputs(quant, given);
   Outputs outputs = TRY(method.run(given));

@@ -1,4 +1,4 @@
-// Little-endian numbers and runs of bytes, one after another, from bytes that nobody vouches for.
+// Little-endian numbers and runs of bytes, one after another, from untrusted bytes.
 #pragma once
 
 #include <cstddef>

@@ -14,10 +14,10 @@
 namespace isthmus::json {
 namespace {
 
-constexpr std::size_t kMostDepth = 256;
+constexpr std::size_t kMaxDepth = 256;
 // The graph of a model with ten thousand nodes has about 20 MB of text and a million values.
-constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
-constexpr std::size_t kMostValues = std::size_t{1} << 22;
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxValues = std::size_t{1} << 22;
 
 // Python writes numbers that JSON has not as bare words; newer versions of PyTorch write them as strings. Here they are
 // strings in any case.
@@ -97,8 +97,8 @@ class Builder {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     std::string_view what = error.what();
     what.remove_prefix(std::min(what.size(), what.find("] ") + 2));
-    constexpr std::size_t kMostShown = 200;
-    std::string shown(what.substr(0, kMostShown));
+    constexpr std::size_t kMaxShown = 200;
+    std::string shown(what.substr(0, kMaxShown));
     // The parser cites the text, which may be no text at all.
     std::ranges::replace_if(
         shown, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
@@ -121,7 +121,7 @@ class Builder {
   }
 
   bool add(Kind kind) {
-    if (document_.slots_.size() >= kMostValues) return refuse(fmt::format("more than {} values", kMostValues));
+    if (document_.slots_.size() >= kMaxValues) return refuse(fmt::format("more than {} values", kMaxValues));
     Document::Slot& slot = document_.slots_.emplace_back();
     slot.kind = kind;
     std::tie(slot.key_at, slot.key_size) = std::exchange(key_, {0, 0});
@@ -130,7 +130,7 @@ class Builder {
   }
 
   bool open(Kind kind) {
-    if (open_.size() >= kMostDepth) return refuse(fmt::format("values are nested deeper than {}", kMostDepth));
+    if (open_.size() >= kMaxDepth) return refuse(fmt::format("values are nested deeper than {}", kMaxDepth));
     open_.push_back(static_cast<std::uint32_t>(document_.slots_.size()));
     return add(kind);
   }
@@ -159,8 +159,8 @@ class Builder {
 };
 
 Expected<Document> Document::parse(std::string_view text) {
-  if (text.size() > kMostTextBytes) {
-    return bad_input(fmt::format("a JSON text of {} bytes; at most {} are read", text.size(), kMostTextBytes));
+  if (text.size() > kMaxTextBytes) {
+    return bad_input(fmt::format("a JSON text of {} bytes; at most {} are read", text.size(), kMaxTextBytes));
   }
   const std::string quoted = may_have_bare_words(text) ? with_words_quoted(text) : std::string();
   if (!quoted.empty()) text = quoted;

@@ -18,8 +18,8 @@ namespace isthmus {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMostDimensions = 64;
-constexpr std::size_t kMostHeaderBytes = 1 << 16;
+constexpr std::size_t kMaxDimensions = 64;
+constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
     {"b1", DType::kBool}, {"u1", DType::kU8},  {"u2", DType::kU16}, {"u4", DType::kU32},   {"u8", DType::kU64},
@@ -118,7 +118,7 @@ class HeaderParser {
       peek();
       const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
       if (problem != std::errc() || size < 0) return broken("a size that is no number, too large or negative");
-      if (sizes.size() == kMostDimensions) return broken("more than 64 dimensions");
+      if (sizes.size() == kMaxDimensions) return broken("more than 64 dimensions");
       sizes.push_back(size);
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       // Python 2 wrote long integers so.
@@ -163,8 +163,8 @@ Expected<Preamble> read_preamble(std::span<const std::byte> bytes) {
     length = reader.number<std::uint32_t>();
   }
   if (!length) return bad_input("npy: the header is cut off");
-  if (*length > kMostHeaderBytes) {
-    return bad_input(fmt::format("npy: a header of {} bytes; at most {} are read", *length, kMostHeaderBytes));
+  if (*length > kMaxHeaderBytes) {
+    return bad_input(fmt::format("npy: a header of {} bytes; at most {} are read", *length, kMaxHeaderBytes));
   }
   return Preamble{reader.position(), *length};
 }

@@ -23,12 +23,12 @@ constexpr std::uint64_t kDirectoryHeaderBytes = 46;
 constexpr std::uint64_t kEndBytes = 22;
 constexpr std::uint64_t kZip64EndBytes = 56;
 constexpr std::uint64_t kZip64LocatorBytes = 20;
-constexpr std::uint64_t kMostNameBytes = 4096;
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxNameBytes = 4096;
+constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 24;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF;
 constexpr std::uint16_t kIn64Short = 0xFFFF;
 // Deflate's best case: 258 bytes from two bits.
-constexpr std::uint64_t kMostInflation = 1032;
+constexpr std::uint64_t kMaxInflation = 1032;
 
 // What the end records say of the central directory.
 struct DirectoryPlace {
@@ -85,9 +85,9 @@ struct Zip64EndRecord {
 // The last record whose comment reaches to the very end of the file.
 std::optional<std::uint64_t> find_end(std::span<const std::byte> file) {
   if (file.size() < kEndBytes) return std::nullopt;
-  constexpr std::uint64_t kMostCommentBytes = 0xFFFF;
+  constexpr std::uint64_t kMaxCommentBytes = 0xFFFF;
   const std::uint64_t last = file.size() - kEndBytes;
-  const std::uint64_t first = last > kMostCommentBytes ? last - kMostCommentBytes : 0;
+  const std::uint64_t first = last > kMaxCommentBytes ? last - kMaxCommentBytes : 0;
   for (std::uint64_t at = last + 1; at-- > first;) {
     if (file[at] != std::byte{'P'}) continue;
     const auto record = EndRecord::read(file.subspan(at, kEndBytes));
@@ -141,7 +141,7 @@ Expected<DirectoryPlace> find_directory(std::span<const std::byte> file) {
         fmt::format("zip: the central directory of {} bytes at {} does not fit before its end record at {}", place.size,
                     place.offset, limit));
   }
-  if (place.entry_count > kMostEntries || place.entry_count > place.size / kDirectoryHeaderBytes) {
+  if (place.entry_count > kMaxEntries || place.entry_count > place.size / kDirectoryHeaderBytes) {
     return bad_input(
         fmt::format("zip: {} entries cannot be in a central directory of {} bytes", place.entry_count, place.size));
   }
@@ -181,8 +181,8 @@ Expected<ZipEntry> read_entry(ByteReader& directory) {
   const auto name = directory.take(name_bytes);
   const auto extra = name ? directory.take(extra_bytes) : std::nullopt;
   if (!extra || !directory.take(comment_bytes)) return bad_input("the header reaches past the central directory");
-  if (name_bytes == 0 || name_bytes > kMostNameBytes) {
-    return bad_input(fmt::format("a name of {} bytes; 1 to {} are read", name_bytes, kMostNameBytes));
+  if (name_bytes == 0 || name_bytes > kMaxNameBytes) {
+    return bad_input(fmt::format("a name of {} bytes; 1 to {} are read", name_bytes, kMaxNameBytes));
   }
   ZipEntry entry{std::string(text_of(*name)), size, packed_size, offset, 0, crc32, method != 0};
   const auto refuse = [&entry](std::string_view why) {
@@ -198,7 +198,7 @@ Expected<ZipEntry> read_entry(ByteReader& directory) {
   if (!entry.is_compressed && entry.packed_size != entry.size) {
     return refuse(fmt::format("stored, but its sizes differ: {} and {}", entry.packed_size, entry.size));
   }
-  if (entry.is_compressed && entry.size / kMostInflation > entry.packed_size) {
+  if (entry.is_compressed && entry.size / kMaxInflation > entry.packed_size) {
     return refuse(fmt::format("{} compressed bytes cannot hold {}", entry.packed_size, entry.size));
   }
   return entry;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kFreeBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kBytesPerFileByte = 64;
 // zlib counts in 32 bits.
-constexpr std::size_t kMostPerCall = std::size_t{1} << 30;
+constexpr std::size_t kMaxPerCall = std::size_t{1} << 30;
 
 std::uint32_t continued_checksum(std::uint32_t checksum, std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(::crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -79,8 +79,8 @@ struct ZipStream::Inflater {
   std::optional<std::size_t> fill(std::span<const std::byte> packed, std::span<std::byte> out) {
     std::size_t written = 0;
     while (is_ready && !has_ended && written < out.size()) {
-      const std::size_t offered = std::min(packed.size() - fed, kMostPerCall);
-      const std::size_t wanted = std::min(out.size() - written, kMostPerCall);
+      const std::size_t offered = std::min(packed.size() - fed, kMaxPerCall);
+      const std::size_t wanted = std::min(out.size() - written, kMaxPerCall);
       state.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + fed));
       state.avail_in = static_cast<uInt>(offered);
       state.next_out = reinterpret_cast<Bytef*>(out.data() + written);

@@ -13,7 +13,7 @@ namespace isthmus {
 namespace {
 
 // Sizes beyond this are no bound at all: exporters write huge numbers for "any".
-constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 
 class Request {
  public:
@@ -69,7 +69,7 @@ class Request {
     for (const Symbol& symbol : graph_.exprs().symbols()) {
       if (asked.contains(symbol.name)) continue;
       const auto bound = upper_bounds_.find(symbol.name);
-      const bool is_bounded = (symbol.max && *symbol.max <= kMostSize) || bound != upper_bounds_.end();
+      const bool is_bounded = (symbol.max && *symbol.max <= kMaxSize) || bound != upper_bounds_.end();
       if (is_bounded && wanted == SizesWanted::kBounded) continue;
       const std::string what = is_bounded ? "the target needs sizes that are known" : "it has no upper bound";
       if (!symbol.hint) {

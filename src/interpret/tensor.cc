@@ -13,7 +13,7 @@ Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), si
   for (const std::int64_t size : sizes_) count_ *= size;
   const std::size_t bytes = static_cast<std::size_t>(count_) * size_of(dtype);
   if (bytes == 0) return;
-  // Zero pages that nobody touches cost nothing.
+  // Untouched zero pages cost nothing.
   own_ = static_cast<std::byte*>(std::calloc(bytes, 1));
   if (own_ == nullptr) throw std::bad_alloc();
   blob_ = Blob({own_, bytes},
@@ -47,7 +47,7 @@ Tensor Tensor::from(const TensorView& view) {
   Tensor result(view.dtype, view.sizes);
   if (blob.size() > 0) std::memcpy(result.own_, blob.bytes().data(), blob.size());
   if (view.dtype == DType::kBool) {
-    for (std::uint8_t& truth : result.mutable_data<std::uint8_t>()) truth = truth != 0 ? 1 : 0;
+    for (std::uint8_t& boolean : result.mutable_data<std::uint8_t>()) boolean = boolean != 0 ? 1 : 0;
   }
   return result;
 }

@@ -52,7 +52,7 @@ class Tensor {
 
   std::span<const std::byte> bytes() const { return blob_.bytes(); }
   std::span<std::byte> mutable_bytes() {
-    CHECK(own_ != nullptr || count_ == 0, "a tensor that somebody else owns is not written");
+    CHECK(own_ != nullptr || count_ == 0, "a tensor with another owner is read-only");
     return {own_, blob_.size()};
   }
   // Elements as numbers of their own type; a bool is read as uint8_t.
@@ -64,7 +64,7 @@ class Tensor {
   template <class Number>
   std::span<Number> mutable_data() {
     check_type<Number>();
-    CHECK(own_ != nullptr || count_ == 0, "a tensor that somebody else owns is not written");
+    CHECK(own_ != nullptr || count_ == 0, "a tensor with another owner is read-only");
     return {reinterpret_cast<Number*>(own_), static_cast<std::size_t>(count_)};
   }
 

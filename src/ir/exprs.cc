@@ -11,9 +11,9 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMostTerms = 64;
-constexpr std::size_t kMostDepth = 16;
-constexpr std::size_t kMostTextBytes = 4096;
+constexpr std::size_t kMaxTerms = 64;
+constexpr std::size_t kMaxDepth = 16;
+constexpr std::size_t kMaxTextBytes = 4096;
 
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
@@ -75,7 +75,7 @@ Dim Exprs::symbol(std::string_view name) {
 
 Dim Exprs::opaque(std::string_view text, std::optional<std::int64_t> hint) {
   std::string kept;
-  for (const char c : text.substr(0, kMostTextBytes)) kept += (c == '"' || c == '\\' || c < ' ') ? '?' : c;
+  for (const char c : text.substr(0, kMaxTextBytes)) kept += (c == '"' || c == '\\' || c < ' ') ? '?' : c;
   std::string shown = hint ? fmt::format("opaque(\"{}\",{})", kept, *hint) : fmt::format("opaque(\"{}\")", kept);
   return intern_atom({AtomKind::kOpaque, std::move(kept), {}, hint, std::move(shown), 0});
 }
@@ -119,7 +119,7 @@ std::optional<Exprs::Polynomial> Exprs::collect(Polynomial terms) const {
     }
   }
   std::erase_if(result, [](const Term& term) { return term.coefficient == 0; });
-  if (result.size() > kMostTerms) return std::nullopt;
+  if (result.size() > kMaxTerms) return std::nullopt;
   return result;
 }
 
@@ -128,7 +128,7 @@ std::optional<Exprs::Polynomial> Exprs::times(const Polynomial& a, const Polynom
   for (const Term& x : a) {
     for (const Term& y : b) {
       const auto coefficient = checked_multiply(x.coefficient, y.coefficient);
-      if (!coefficient || x.atoms.size() + y.atoms.size() > kMostDepth) return std::nullopt;
+      if (!coefficient || x.atoms.size() + y.atoms.size() > kMaxDepth) return std::nullopt;
       Term term{*coefficient, {}};
       std::ranges::merge(
           x.atoms, y.atoms, std::back_inserter(term.atoms), {},
@@ -175,7 +175,7 @@ Dim Exprs::intern_atom(Atom atom) {
       for (const std::uint32_t inner : term.atoms) atom.depth = std::max(atom.depth, atoms_[inner].depth + 1);
     }
   }
-  if ((atom.depth > kMostDepth || atom.text.size() > kMostTextBytes) && atom.kind != AtomKind::kOpaque) {
+  if ((atom.depth > kMaxDepth || atom.text.size() > kMaxTextBytes) && atom.kind != AtomKind::kOpaque) {
     return opaque(atom.text, std::nullopt);
   }
   const auto [entry, is_new] = atom_by_text_.emplace(atom.text, static_cast<std::uint32_t>(atoms_.size()));
@@ -216,7 +216,7 @@ std::optional<Dim> Exprs::divide_exactly(Dim a, Dim b) {
   Polynomial quotient;
   // Long division by the divisor's first term; exact division ends after one step per term of the quotient.
   for (std::size_t step = 0; !rest.empty(); ++step) {
-    if (step > kMostTerms) return std::nullopt;
+    if (step > kMaxTerms) return std::nullopt;
     Term factor;
     std::vector<std::uint32_t> left = divisor.front().atoms;
     for (const std::uint32_t atom : rest.front().atoms) {

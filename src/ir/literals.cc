@@ -14,7 +14,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::int64_t kMostInlineElements = 8;
+constexpr std::int64_t kMaxInlineElements = 8;
 
 template <class Number>
 std::string with_point(Number value) {
@@ -158,7 +158,7 @@ std::string float_text(double value) { return with_point(value); }
 std::string float_text(float value) { return with_point(value); }
 
 std::string inline_text(const TensorView& tensor) {
-  if (tensor.element_count() > kMostInlineElements) return {};
+  if (tensor.element_count() > kMaxInlineElements) return {};
   const Blob bytes = contiguous_bytes(tensor);
   std::string text;
   bool is_exact = true;

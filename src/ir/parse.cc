@@ -371,10 +371,10 @@ class Parser {
     value = *found;
     return {};
   }
-  Expected<void> attr(Cursor& cursor, bool& truth) {
+  Expected<void> attr(Cursor& cursor, bool& boolean) {
     const std::string_view text = cursor.scalar();
     if (text != "true" && text != "false") return bad_input(fmt::format("'{}' is neither true nor false", text));
-    truth = text == "true";
+    boolean = text == "true";
     return {};
   }
   Expected<void> attr(Cursor& cursor, Dim& dim) {

@@ -45,7 +45,7 @@ class Printer {
       }
       std::string operator()(const Dim& dim) const { return printer.graph_.exprs().text(dim); }
       std::string operator()(double number) const { return float_text(number); }
-      std::string operator()(bool truth) const { return truth ? "true" : "false"; }
+      std::string operator()(bool boolean) const { return boolean ? "true" : "false"; }
       std::string operator()(const std::string& text) const { return in_quotes(text); }
       std::string operator()(DType dtype) const { return std::string(name_of(dtype)); }
       std::string operator()(const WordArg& word) const { return in_quotes(word.word, '\''); }
@@ -174,7 +174,7 @@ class Printer {
 
   void print_attr(std::int64_t number) { append("{}", number); }
   void print_attr(double number) { out_ += float_text(number); }
-  void print_attr(bool truth) { out_ += truth ? "true" : "false"; }
+  void print_attr(bool boolean) { out_ += boolean ? "true" : "false"; }
   void print_attr(Dim dim) { out_ += graph_.exprs().text(dim); }
   void print_attr(DType dtype) { out_ += name_of(dtype); }
   template <class Enum>

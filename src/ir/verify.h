@@ -1,4 +1,4 @@
-// Checks that a graph is well formed, whoever made it.
+// Checks that a graph is well formed.
 #pragma once
 
 #include "base/expected.h"

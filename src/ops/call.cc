@@ -25,7 +25,7 @@ bool is_same_name(std::string_view wanted, std::string_view given) {
 
 std::optional<Dim> dim_of(const ArgValue& value) {
   if (const auto* dim = std::get_if<Dim>(&value.value)) return *dim;
-  if (const auto* truth = std::get_if<bool>(&value.value)) return Dim(*truth ? 1 : 0);
+  if (const auto* boolean = std::get_if<bool>(&value.value)) return Dim(*boolean ? 1 : 0);
   return std::nullopt;
 }
 

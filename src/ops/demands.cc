@@ -9,7 +9,7 @@ namespace isthmus {
 namespace {
 
 // Beyond this, products of two attributes would not fit 64 bits.
-constexpr std::int64_t kMostOfAttribute = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxOfAttribute = std::int64_t{1} << 30;
 
 bool has_arithmetic(DType dtype) {
   if (is_complex(dtype)) return false;
@@ -64,7 +64,7 @@ Expected<void> demand_axes(const Ints& axes, std::size_t rank) {
 Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t least, std::string_view what) {
   if (list.size() != count) return bad_input(fmt::format("{} has {} numbers, expected {}", what, list.size(), count));
   for (const std::int64_t number : list) {
-    if (number < least || number > kMostOfAttribute) {
+    if (number < least || number > kMaxOfAttribute) {
       return bad_input(fmt::format("{} [{}] is out of range, expected at least {}", what, fmt::join(list, ","), least));
     }
   }

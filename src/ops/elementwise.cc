@@ -74,7 +74,7 @@ Expected<void> demand(Numbers numbers, const TensorType& type) {
     case Numbers::kIntegers:
       if (!is_integer(type.dtype)) return wrong("integers");
       return {};
-    case Numbers::kTruths:
+    case Numbers::kBools:
       if (type.dtype != DType::kBool) return wrong("bool");
       return {};
   }

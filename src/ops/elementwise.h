@@ -15,7 +15,7 @@ enum class Numbers : std::uint8_t {
   kNoBool,    // integers and floats
   kFloats,    // f16 to f64
   kIntegers,  // without bool
-  kTruths,    // bool only
+  kBools,     // bool only
 };
 Expected<void> demand(Numbers numbers, const TensorType& type);
 

@@ -7,12 +7,12 @@
 namespace isthmus {
 
 ValueId EqualNodes::representative(ValueId id) {
-  constexpr std::int64_t kMaxElements = 256;
+  constexpr std::int64_t kMaxComparedElements = 256;
   const Constant* constant = graph_.constant(id);
   if (constant == nullptr || !constant->data) return id;
   if (const auto known = representatives_.find(id); known != representatives_.end()) return known->second;
   ValueId found = id;
-  if (constant->data->element_count() <= kMaxElements) {
+  if (constant->data->element_count() <= kMaxComparedElements) {
     const Blob bytes = contiguous_bytes(*constant->data);
     std::string text = fmt::format("{} {}:", name_of(constant->data->dtype), fmt::join(constant->data->sizes, ","));
     for (const std::byte byte : bytes.bytes()) text += static_cast<char>(byte);

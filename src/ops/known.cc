@@ -49,12 +49,12 @@ std::optional<Ints> known_integers(const Graph& graph, ValueId value) {
   const Constant* constant = graph.constant(value);
   if (constant == nullptr || !constant->data) return std::nullopt;
   const TensorView& view = *constant->data;
-  if (view.element_count() > kMostElements) return std::nullopt;
+  if (view.element_count() > kMaxElements) return std::nullopt;
   const Blob blob = contiguous_bytes(view);
   switch (view.dtype) {
     case DType::kBool: {
       Ints result = elements<std::uint8_t>(blob.bytes());
-      for (std::int64_t& truth : result) truth = truth != 0 ? 1 : 0;
+      for (std::int64_t& boolean : result) boolean = boolean != 0 ? 1 : 0;
       return result;
     }
     case DType::kU8:

@@ -144,9 +144,9 @@ class SizeReader {
       for (const Dims* list : {&*condition, &*yes, &*no}) {
         if (list->size() != 1 && list->size() != count) return std::nullopt;
       }
-      const Dim truth = at(*condition, i);
-      if (!truth.is_fixed()) return std::nullopt;
-      result.push_back(truth.value() != 0 ? at(*yes, i) : at(*no, i));
+      const Dim boolean = at(*condition, i);
+      if (!boolean.is_fixed()) return std::nullopt;
+      result.push_back(boolean.value() != 0 ? at(*yes, i) : at(*no, i));
     }
     return result;
   }
@@ -233,7 +233,7 @@ std::optional<Dims> known_sizes(Graph& graph, ValueId value) { return SizeReader
 std::optional<std::vector<double>> known_numbers(Graph& graph, ValueId value) {
   if (const Constant* constant = graph.constant(value); constant != nullptr && constant->data) {
     const TensorView& view = *constant->data;
-    if (view.element_count() > kMostElements) return std::nullopt;
+    if (view.element_count() > kMaxElements) return std::nullopt;
     if (view.dtype == DType::kF32) return doubles<float>(contiguous_bytes(view).bytes());
     if (view.dtype == DType::kF64) return doubles<double>(contiguous_bytes(view).bytes());
   }

@@ -13,7 +13,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMostRounds = 64;
+constexpr std::size_t kMaxRounds = 64;
 
 // One sweep over the graph; nothing where the rewrite applied nowhere.
 Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite, const TargetForms& target,
@@ -77,7 +77,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
   for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name)});
   // A rewrite runs again only if another one changed the graph since.
   std::vector<bool> is_done(rewrites.size(), false);
-  for (std::size_t round = 0; round < kMostRounds; ++round) {
+  for (std::size_t round = 0; round < kMaxRounds; ++round) {
     bool has_changed = false;
     for (std::size_t i = 0; i < rewrites.size(); ++i) {
       const Rewrite& rewrite = rewrites[i];
@@ -101,7 +101,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
       return graph;
     }
   }
-  return bad_input(fmt::format("the rewrites did not come to an end after {} rounds", kMostRounds));
+  return bad_input(fmt::format("the rewrites did not come to an end after {} rounds", kMaxRounds));
 }
 
 }  // namespace isthmus

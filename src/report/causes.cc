@@ -12,7 +12,7 @@
 namespace isthmus {
 namespace {
 
-// Reasons that are about the type of a value, so that whoever made it may be to blame. By their codes: not every target
+// Reasons that are about the type of a value, so that its producer may be the cause. By their codes: not every target
 // has all of them.
 constexpr std::string_view kTypeReasons[] = {"dtype", "float-value", "code-type"};
 
@@ -52,7 +52,7 @@ HostCauses::HostCauses(const Outcome& outcome) : outcome_(outcome), blamed_(outc
   for (std::uint32_t i = 0; i < blamed_.size(); ++i) blame_readers(NodeId{i});
 }
 
-// Conversions are never blamed: they are where they are because of somebody else.
+// A conversion is never a cause: another node causes it.
 void HostCauses::blame_makers(NodeId id) {
   const Graph& graph = outcome_.graph;
   if (computes(id) && (!is_about_types(*outcome_.host_reason(id)) || kept_in_float(id))) return;

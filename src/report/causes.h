@@ -23,7 +23,7 @@ struct CauseRow {
 std::string to_text(const CauseRow& row);
 
 // Of the nodes on the host. A node that is there because of another one's values blames that one; a node that blames
-// nobody is a root.
+// none is a root.
 class HostCauses {
  public:
   explicit HostCauses(const Outcome& outcome);

@@ -324,8 +324,8 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
       }
     }
   }
-  constexpr std::size_t kMostErrors = 10;
-  const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMostErrors, summary.errors.size());
+  constexpr std::size_t kMaxErrors = 10;
+  const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMaxErrors, summary.errors.size());
   if (shown > 0) out += "  farthest from float (dB: all, own rounding, of which sharing costs):\n";
   for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
     out += fmt::format("    {:>6} {:>6} {:5.1f}  {} %{}{}\n", db_number(row.db), db_number(row.rounding_db),

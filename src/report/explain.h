@@ -23,7 +23,7 @@ struct Explanation {
   struct GroupMember {
     std::string value;
     double bits_lost = 0;
-    std::optional<Range> own;      // what it would have alone; nothing where nobody knows, or nobody sees it
+    std::optional<Range> own;      // what it would have alone; nothing where it is unknown or unseen
     std::optional<MemberTie> tie;  // nothing for the value that was asked for
   };
   struct SharedScale {

@@ -64,7 +64,7 @@ std::vector<ValueId> find_values(const Outcome& outcome, std::string_view word) 
 }
 
 std::vector<std::string_view> names_near(const Outcome& outcome, std::string_view word) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   if (word.starts_with('%')) word.remove_prefix(1);
   std::vector<std::string_view> words;
   for (const Value& value : outcome.model.values()) {
@@ -73,7 +73,7 @@ std::vector<std::string_view> names_near(const Outcome& outcome, std::string_vie
   std::set<std::string_view> others;
   for (const Node& node : outcome.model.nodes()) others.insert({node.origin.module, node.origin.call});
   words.insert(words.end(), others.begin(), others.end());
-  return near_words(word, words, kMost);
+  return near_words(word, words, kMax);
 }
 
 }  // namespace isthmus

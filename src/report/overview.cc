@@ -140,7 +140,7 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
 }
 
 std::string to_text(const Overview& overview, bool is_verbose) {
-  constexpr std::size_t kMostGroups = 10;
+  constexpr std::size_t kMaxGroups = 10;
   const CompileSummary& summary = overview.summary;
   std::string out = fmt::format("{} for {}: {}, {} of {} nodes on the device\n", summary.model, summary.target,
                                 counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
@@ -162,7 +162,7 @@ std::string to_text(const Overview& overview, bool is_verbose) {
   if (overview.conversions > 0) {
     out += fmt::format("  {} or rescales between them\n", counted(overview.conversions, "conversion"));
   }
-  if (summary.is_quantized) add_groups(overview, is_verbose ? overview.groups.size() : kMostGroups, out);
+  if (summary.is_quantized) add_groups(overview, is_verbose ? overview.groups.size() : kMaxGroups, out);
   for (const CompileSummary::Border& row : summary.borders) {
     out += fmt::format("  {} %{} on the host{}\n", row.kind, row.value,
                        row.cause.empty() ? ", at the model's border" : fmt::format(", because %{} is", row.cause));

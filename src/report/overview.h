@@ -12,7 +12,7 @@
 namespace isthmus {
 
 struct Overview {
-  // A node on the host that blames nobody else.
+  // A node on the host that is its own cause.
   struct Root {
     CauseRow cause;
     std::size_t nodes = 0;      // on the host because of it alone

@@ -40,7 +40,7 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   return readers;
 }
 
-// Whether somebody decided on its precision for its own sake.
+// Whether its precision was chosen for its own sake.
 bool is_decided(PrecisionCause cause) {
   return cause != PrecisionCause::kFewestBytes && cause != PrecisionCause::kFused;
 }

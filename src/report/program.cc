@@ -68,7 +68,7 @@ Expected<OperatorsInside> tosa_operators(const Blob& blob) {
   return result;
 }
 
-// Nothing for backends whose bytes nobody here reads.
+// Nothing for backends whose bytes are not read here.
 std::optional<Expected<OperatorsInside>> operators_in(const pte::Delegate& delegate) {
   if (delegate.id == xnn::kBackendId) return xnnpack_operators(delegate.blob);
   if (delegate.id == tosa::kBackendId) return tosa_operators(delegate.blob);
@@ -212,7 +212,7 @@ ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte
 }
 
 std::string to_text(const ProgramSummary& summary, TextStyle style) {
-  constexpr std::size_t kMostDelegates = 8;
+  constexpr std::size_t kMaxDelegates = 8;
   Rows rows(style);
   rows.add("program", fmt::format("{}  ({})", summary.file, human_bytes(summary.bytes)));
   rows.add("method", fmt::format("{}, {}", summary.method, counted(summary.instructions, "instruction")));
@@ -240,11 +240,11 @@ std::string to_text(const ProgramSummary& summary, TextStyle style) {
   if (summary.initial_values.count != 0) rows.add("initial", text_of(summary.initial_values));
   rows.add("named data", text_of(summary.named_data));
   std::vector<std::string> delegates;
-  for (std::size_t i = 0; i < std::min(summary.delegates.size(), kMostDelegates); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.delegates.size(), kMaxDelegates); ++i) {
     delegates.push_back(fmt::format("{}  {}", i, text_of(summary.delegates[i])));
   }
-  if (summary.delegates.size() > kMostDelegates) {
-    delegates.push_back(fmt::format("and {} more; --json shows each", summary.delegates.size() - kMostDelegates));
+  if (summary.delegates.size() > kMaxDelegates) {
+    delegates.push_back(fmt::format("and {} more; --json shows each", summary.delegates.size() - kMaxDelegates));
   }
   rows.add("delegates",
            fmt::format("{}, {} inside", summary.delegates.size(), counted(summary.transposes(), "transpose")));

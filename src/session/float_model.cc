@@ -16,7 +16,7 @@ namespace isthmus {
 namespace {
 
 // XNNPACK makes a clamp part of the node before it, and what lies between is never seen. Where some target computes the
-// two apart it is asked for: what somebody reads outside of a segment exists.
+// two apart it is asked for: what is read outside of a segment exists.
 Partitioning with_all_measured(const Graph& graph, Partitioning on_xnnpack) {
   const auto is_apart_somewhere = [&](const Node& maker) {
     return std::ranges::any_of(all_targets(), [&](const TargetDesc* target) {

@@ -22,8 +22,8 @@ namespace {
 // Pins that the device cannot hold beside each other give way, and the model says so from then on.
 Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const Statistics* statistics,
                                    const QuantConfig& config, Diagnostics& diagnostics) {
-  constexpr int kMostRounds = 8;
-  for (int round = 0; round < kMostRounds; ++round) {
+  constexpr int kMaxRounds = 8;
+  for (int round = 0; round < kMaxRounds; ++round) {
     Diagnostics said = diagnostics;
     QuantPlan found = TRY(plan(model, target, statistics, config, said));
     if (found.moved_pins.empty()) {

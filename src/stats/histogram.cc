@@ -11,7 +11,7 @@ namespace isthmus {
 namespace {
 
 // The reciprocal of the narrowest width must still be a float.
-constexpr int kLeastExponent = -100;
+constexpr int kMinExponent = -100;
 
 std::uint64_t sum(std::span<const std::uint64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -33,7 +33,7 @@ void HalfHistogram::widen(int exponent) {
 
 void HalfHistogram::cover(float magnitude) {
   // The least exponent with magnitude < 2^exponent.
-  const int wanted = magnitude > 0 ? std::max(std::ilogb(magnitude) + 1, kLeastExponent) : kLeastExponent;
+  const int wanted = magnitude > 0 ? std::max(std::ilogb(magnitude) + 1, kMinExponent) : kMinExponent;
   if (is_empty()) {
     counts_.assign(kBins, 0);
     exponent_ = wanted;

@@ -41,7 +41,7 @@ struct ChannelStatistics {
 struct ValueStatistics {
   Moments moments;
   Histogram histogram;
-  std::map<std::uint32_t, ChannelStatistics> channels;  // by logical axis, where somebody will want them
+  std::map<std::uint32_t, ChannelStatistics> channels;  // by logical axis, where they are needed
   // Sums of each sample's extremes, for their averages.
   std::uint64_t samples = 0;
   double sum_of_min = 0;

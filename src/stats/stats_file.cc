@@ -45,8 +45,8 @@ Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
     return bad_input("a histogram is missing");
   if (half->bins()->size() != half->counts()->size()) return bad_input("a histogram has not one count for each bin");
   if (half->bins()->size() == 0) return HalfHistogram();
-  constexpr int kMostExponent = std::numeric_limits<float>::max_exponent;
-  if (half->exponent() < -kMostExponent || half->exponent() > kMostExponent) {
+  constexpr int kMaxExponent = std::numeric_limits<float>::max_exponent;
+  if (half->exponent() < -kMaxExponent || half->exponent() > kMaxExponent) {
     return bad_input(fmt::format("a histogram reaches to 2^{}", half->exponent()));
   }
   std::vector<std::uint64_t> counts(HalfHistogram::kBins, 0);
@@ -54,7 +54,7 @@ Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
     const std::uint32_t bin = half->bins()->Get(i);
     if (bin >= counts.size()) return bad_input(fmt::format("bin {} of {}", bin, counts.size()));
     // Far from overflow even where thousands of files are merged.
-    if (half->counts()->Get(i) >= std::uint64_t{1} << 52) return bad_input("a count that nobody has counted");
+    if (half->counts()->Get(i) >= std::uint64_t{1} << 52) return bad_input("a count of 2^52 or more");
     counts[bin] = half->counts()->Get(i);
   }
   return HalfHistogram::from(half->exponent(), std::move(counts));

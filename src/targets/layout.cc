@@ -15,7 +15,7 @@ namespace {
 
 // What a transpose or a reshape costs besides moving bytes, in bytes.
 constexpr std::uint64_t kNodeCost = 256;
-constexpr std::size_t kMostRounds = 64;
+constexpr std::size_t kMaxRounds = 64;
 
 bool is_movable(OrderRule rule) {
   return rule != OrderRule::kFixed && rule != OrderRule::kRowMajor && rule != OrderRule::kMatmul;
@@ -70,7 +70,7 @@ class Search {
 
   Layout run() {
     for (std::size_t i = 0; i < segment_.nodes.size(); ++i) start(i);
-    for (std::size_t round = 0; round < kMostRounds && improve(); ++round) {
+    for (std::size_t round = 0; round < kMaxRounds && improve(); ++round) {
     }
     return result();
   }

@@ -150,7 +150,7 @@ TEST(GroupingCasesSlow, SizesAndExportersChangeNoGroup) {
         ASSERT_TRUE(found) << found.error().text();
         EXPECT_EQ(found->delegates, 1U) << file << " on " << target;
         if (found->needs_fixed_size) {
-          // What computes in float for want of a size has no group; nobody else's is another for that.
+          // What computes in float for want of a size has no group; no other group changes for that.
           EXPECT_TRUE(std::ranges::includes(expected->groups, found->groups)) << file << " on " << target;
         } else {
           EXPECT_EQ(found->groups, expected->groups) << file << " on " << target;

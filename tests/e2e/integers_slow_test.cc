@@ -61,7 +61,7 @@ struct Gap {
 };
 using Gaps = std::map<std::string, Gap>;  // by kind of node
 
-// Of the range, where rounding has no bound of its own: functions, and rows that are quantized as they come.
+// Of the range, where rounding has no bound of its own: functions, and rows that are quantized dynamically.
 double of_range(const std::string& kind) { return kind.starts_with("rows") ? 1e-4 : 1e-5; }
 
 double gap_of(const std::string& kind, const Tensor& found, const Tensor& expected,
@@ -101,7 +101,7 @@ Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Va
         has_all = false;
       }
     }
-    if (!has_all) return bad_input("a value that nobody has seen");
+    if (!has_all) return bad_input("a value that was never shown");
     const Tensor expected = TRY(TRY(prepare_integer_node(graph, node, xnnpack::integer_kernels()))(inputs, symbols));
     const ValueId output = node.outputs[0];
     const auto shown = values.find(output);

@@ -1,5 +1,5 @@
 // Concat and moveaxis, the two operators whose missing names once cut models into islands: one delegate with the right
-// name, islands with each node of the host explained where nobody knows it.
+// name, islands with each node of the host explained where it is unknown.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -10,7 +10,7 @@ namespace isthmus::quantize_cases_slow_test {
 namespace {
 
 // One sample says little of ranges; still no output may be further from PyTorch's than this.
-constexpr double kLeastDb = 25;
+constexpr double kMinDb = 25;
 
 TEST(QuantizeCasesSlow, CorpusInOneDelegate) {
   const std::filesystem::path folder = test::shared_dir() / "models" / "ops";
@@ -35,7 +35,7 @@ TEST(QuantizeCasesSlow, CorpusInOneDelegate) {
       ASSERT_TRUE(found) << facts.name << ": " << found.error().text();
       const double db = test::sqnr(*found, run.outputs);
       std::cout << facts.name << ": " << db << " dB, " << program->model.plan.cuts.size() << " cuts\n";
-      EXPECT_GE(db, kLeastDb) << facts.name;
+      EXPECT_GE(db, kMinDb) << facts.name;
     }
     ++count;
   }

@@ -83,7 +83,7 @@ TEST(StateModels, AStreamGoesOnInFloat) {
   EXPECT_GT(stream_db(float_program_of("stream")), 120);
 }
 
-TEST(StateModels, AStreamGoesOnInCodes) {
+TEST(StateModels, Int8StreamContinues) {
   for (const std::string_view target : {"xnnpack", "ethos-u85-256", "tosa-int"}) {
     const test::QuantizedProgram program = quantized("stream", 1, target);
     EXPECT_GT(stream_db(program_of(program.compiled->bytes)), 25) << target;
@@ -135,7 +135,7 @@ TEST(StateModels, ADecoderGeneratesPyTorchsTokens) {
   EXPECT_EQ(same_tokens([&] { return program_of(program->compiled.bytes); }), 1);
 }
 
-TEST(StateModels, ADecoderGeneratesPyTorchsTokensInCodes) {
+TEST(StateModels, Int8DecoderGeneratesPyTorchsTokens) {
   for (const std::string_view target : {"xnnpack", "ethos-u85-256"}) {
     const test::QuantizedProgram program = quantized("decoder", 2, target);
     EXPECT_GE(same_tokens([&] { return program_of(program.compiled->bytes); }), 0.9) << target;

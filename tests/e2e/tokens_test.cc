@@ -67,7 +67,7 @@ test::QuantizedProgram quantized(const std::string& target) {
 }
 
 // The host picks codes; the delegate converts what is picked, not the table.
-TEST(Tokens, RowsOfCodesArePickedOnTheHost) {
+TEST(Tokens, Int8RowsAreGatheredOnTheHost) {
   const test::QuantizedProgram program = quantized("xnnpack");
   EXPECT_EQ(host_ops_of(program), std::vector<Op>{Op::kIndexSelect});
   const auto& nodes = program.model.quantized.graph.nodes();

@@ -5,11 +5,11 @@
 
 namespace {
 
-constexpr std::int64_t kMostElements = 4096;
+constexpr std::int64_t kMaxElements = 4096;
 
 // What was read must come out of writing and reading again as it was.
 void check_round_trip(const isthmus::TensorView& tensor) {
-  if (tensor.element_count() > kMostElements) return;
+  if (tensor.element_count() > kMaxElements) return;
   auto bytes = isthmus::write_npy(tensor);
   if (!bytes) __builtin_trap();
   const auto again = isthmus::read_npy(isthmus::Blob::owning(*std::move(bytes)));

@@ -10,8 +10,8 @@
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1 << 20;
-constexpr std::uint64_t kMostWork = 1 << 20;
+constexpr std::uint64_t kMaxBytes = 1 << 20;
+constexpr std::uint64_t kMaxWork = 1 << 20;
 
 void require(bool holds) {
   if (!holds) __builtin_trap();
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = isthmus::tosa::read_graph(isthmus::Blob(*bytes, nullptr));
   require(again.has_value() && *again == *graph);
 
-  const isthmus::tosa::LoadOptions options{.most_bytes = kMostBytes, .most_work = kMostWork};
+  const isthmus::tosa::LoadOptions options{.most_bytes = kMaxBytes, .most_work = kMaxWork};
   auto plain_options = options;
   plain_options.kernels = isthmus::tosa::Kernels::kPlain;
   const auto fast = isthmus::tosa::Interpreter::load(*graph, options);

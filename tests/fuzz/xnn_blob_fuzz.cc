@@ -12,14 +12,14 @@
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::byte kCanary{0xA5};
 
 void require(bool holds) {
   if (!holds) __builtin_trap();
 }
 
-// The library is not instrumented, so a page that nobody may touch lies behind each buffer, and bytes that nobody may
+// The library is not instrumented, so an inaccessible page lies behind each buffer, and bytes that nothing may
 // write between the two.
 class GuardedBuffer {
  public:
@@ -42,7 +42,7 @@ class GuardedBuffer {
   }
 
  private:
-  static constexpr std::size_t kBytes = kMostBytes + 4096;
+  static constexpr std::size_t kBytes = kMaxBytes + 4096;
   std::byte* end_ = nullptr;
   std::byte* start_ = nullptr;
   std::size_t size_ = 0;
@@ -86,10 +86,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes_again = isthmus::xnn::write_blob(*again);
   require(bytes_again && *bytes_again == *bytes);
   // Its bytes are usable as scales, as weights and as codes.
-  static const isthmus::Blob named = isthmus::Blob::owning(std::vector<std::byte>(kMostBytes, std::byte{0x3C}));
+  static const isthmus::Blob named = isthmus::Blob::owning(std::vector<std::byte>(kMaxBytes, std::byte{0x3C}));
   const auto lookup = [](const std::string&) { return std::optional(named); };
   if (graph->external_count > 32) return 0;
-  auto runtime = isthmus::xnnpack::build(*graph, lookup, {.most_bytes = kMostBytes});
+  auto runtime = isthmus::xnnpack::build(*graph, lookup, {.most_bytes = kMaxBytes});
   if (!runtime) {
     require(!runtime.error().text().empty());
     return 0;

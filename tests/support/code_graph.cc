@@ -16,8 +16,8 @@
 namespace isthmus::test {
 namespace {
 
-constexpr double kLeastCode = -128;
-constexpr double kMostCode = 127;
+constexpr double kMinCode = -128;
+constexpr double kMaxCode = 127;
 
 Constant constant_of(const Tensor& tensor) { return {"", tensor.view(), {}}; }
 
@@ -145,7 +145,7 @@ Graph in_floats(const Graph& graph) {
       const auto number_of = [&](double code) {
         return static_cast<double>(params->scale()) * (code - params->zero_point);
       };
-      const NodeId made = twin.add_node(Op::kClamp, ClampAttrs{number_of(kLeastCode), number_of(kMostCode)}, inputs,
+      const NodeId made = twin.add_node(Op::kClamp, ClampAttrs{number_of(kMinCode), number_of(kMaxCode)}, inputs,
                                         {{result.name + ".codes", type}}, {});
       inputs = {twin[made].outputs[0]};
     }
@@ -195,7 +195,7 @@ double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
       const double code =
           params ? right[k] / static_cast<double>(params->scale()) + params->zero_point : right[k] / step;
       const double other = params ? left[k] : left[k] / step;
-      const double limited = params ? std::clamp(code, kLeastCode, kMostCode) : code;
+      const double limited = params ? std::clamp(code, kMinCode, kMaxCode) : code;
       most = std::max(most, std::abs(limited - other));
     }
   }

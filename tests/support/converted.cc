@@ -93,7 +93,7 @@ class Converter {
       return static_cast<std::size_t>(static_cast<std::int64_t>(at) / inner % channels);
     };
     Tensor scales(DType::kF32, {channels});
-    // No code reaches 127: whoever chose scales anew would choose others.
+    // No code reaches 127: a second choice of scales would give others.
     for (std::size_t k = 0; k < numbers.data<float>().size(); ++k) {
       float& scale = scales.mutable_data<float>()[channel(k)];
       scale = std::max(scale, std::abs(numbers.data<float>()[k]) / 120);

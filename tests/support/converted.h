@@ -18,8 +18,8 @@ using Given = std::function<std::optional<Pin>(const Graph&, ValueId)>;
 // Weights of layers become codes with a scale for each channel.
 Graph converted(const Graph& canonical, const Given& given);
 
-// Parameters of every real value by what it holds for these inputs, each for itself: nobody shares, as if no quantizer
-// knew a mover or a join. What stands between a layer and its clamp has none.
+// Parameters of every real value by what it holds for these inputs, each for itself: none are shared, as if no
+// quantizer knew a mover or a join. What stands between a layer and its clamp has none.
 Given each_for_itself(const Graph& canonical, const std::vector<Tensor>& inputs);
 
 }  // namespace isthmus::test

@@ -174,8 +174,8 @@ std::vector<Case> norms() {
 std::vector<Case> others() {
   const auto compared = [](Op op) {
     return [=](Build& b) {
-      const ValueId truth = b.emit(op, NoAttrs{}, {b.x, b.floats({3, 4})});
-      return b.emit(Op::kWhere, NoAttrs{}, {truth, b.x, b.floats({4})});
+      const ValueId boolean = b.emit(op, NoAttrs{}, {b.x, b.floats({3, 4})});
+      return b.emit(Op::kWhere, NoAttrs{}, {boolean, b.x, b.floats({4})});
     };
   };
   return {
@@ -214,16 +214,16 @@ std::vector<Case> others() {
       rounded("where_le", {2, 3, 4}, compared(Op::kLe)),
       exact("where_known", {2, 3, 4},
             [](Build& b) {
-              return b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 4}), b.x, b.floats({2, 3, 4})});
+              return b.emit(Op::kWhere, NoAttrs{}, {b.bools({3, 4}), b.x, b.floats({2, 3, 4})});
             }),
       exact("truth", {2, 3, 4},
             [](Build& b) {
-              const ValueId truth = b.emit(Op::kLt, NoAttrs{}, {b.x, b.floats({4})});
-              return b.emit(Op::kCast, DTypeAttrs{DType::kF32}, {truth});
+              const ValueId boolean = b.emit(Op::kLt, NoAttrs{}, {b.x, b.floats({4})});
+              return b.emit(Op::kCast, DTypeAttrs{DType::kF32}, {boolean});
             }),
       rounded("masked_softmax", {2, 3, 4},
               [](Build& b) {
-                const ValueId masked = b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 4}), b.x, b.number(-kInfinity)});
+                const ValueId masked = b.emit(Op::kWhere, NoAttrs{}, {b.bools({3, 4}), b.x, b.number(-kInfinity)});
                 return b.emit(Op::kSoftmax, AxisAttrs{2}, {masked});
               }),
       exact("flip", {2, 3, 4, 5},

@@ -50,9 +50,9 @@ class Build {
     std::copy(numbers.begin(), numbers.end(), tensor.mutable_data<std::int64_t>().begin());
     return emitter_.constant(tensor.view());
   }
-  ValueId truths(const Sizes& sizes) {
+  ValueId bools(const Sizes& sizes) {
     Tensor tensor(DType::kBool, sizes);
-    for (std::uint8_t& truth : tensor.mutable_data<std::uint8_t>()) truth = next() > 0 ? 1 : 0;
+    for (std::uint8_t& boolean : tensor.mutable_data<std::uint8_t>()) boolean = next() > 0 ? 1 : 0;
     return emitter_.constant(tensor.view());
   }
   ValueId number(double value) { return emitter_.scalar(value, DType::kF32); }

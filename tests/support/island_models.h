@@ -1,4 +1,4 @@
-// Two models whose one operator cuts them into islands where nobody knows it. Their layers are those of the files that
+// Two models whose one operator cuts them into islands where it is unknown. Their layers are those of the files that
 // ExecuTorch made of such models before and after it learned the operators; their weights are made up.
 #pragma once
 

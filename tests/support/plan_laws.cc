@@ -22,7 +22,7 @@ std::string quant_text(const Quant& quant, DType storage) {
 
 double width(Range range) { return range.max - range.min; }
 
-// One way in which somebody reads a value.
+// One way in which a value is read.
 struct Reading {
   std::optional<Tie> tie;  // where it asks for sharing
   bool is_codes = false;   // else floats, or the model's border in floats
@@ -82,7 +82,7 @@ class Sharing {
   }
   bool is_in_codes(ValueId id) const { return is_made_in_codes(graph_, plan_.precision, config_, id); }
 
-  // The range that somebody outside wants the value to have; infinite where there is nobody.
+  // The range that a reader outside wants the value to have; infinite where there is none.
   double needed(const Member& member, const std::set<ValueId>& inside) const {
     double need = std::numeric_limits<double>::infinity();
     for (const Reading& reading : readings_[member.value.index]) {

@@ -17,7 +17,7 @@ std::string decisions(const Graph& graph, const QuantPlan& plan,
 // The first tie of the plan's nodes that neither a group nor a cut answers for; empty where there is none.
 std::string broken_tie(const Graph& graph, const QuantPlan& plan, const TargetDesc& target);
 
-// The first cut for precision that nobody would miss: without it no reader outside of the joined group would lose
+// The first cut for precision that no reader would miss: without it no reader outside of the joined group would lose
 // `cut_bits`. Empty where there is none.
 std::string removable_cut(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                           const QuantConfig& config);

@@ -28,7 +28,7 @@ namespace isthmus::test {
 namespace {
 
 // Rounding to 8 bits costs this much of every output of a graph whose layers keep the size of their numbers.
-constexpr double kLeastDb = 12;
+constexpr double kMinDb = 12;
 
 const TargetDesc& target() { return *find_target("xnnpack"); }
 
@@ -157,7 +157,7 @@ std::string broken_pin_law(unsigned seed) {
   if (!quantized->plan.has_ranges) return broken("needs no data", "it has no ranges");
   for (const Diagnostic& said : diagnostics.entries()) {
     if (said.code != "illegal-ratio") continue;
-    // Of wild ranges the plan may have left in float what the archive has in codes, with ratios that nobody chose.
+    // Of wild ranges the plan may have left in float what the archive has in codes, with ratios that were not chosen.
     return is_wild ? std::string() : broken("ratios of a plan are legal", said.text);
   }
   for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
@@ -238,7 +238,7 @@ std::string broken_compute_law(unsigned seed) {
   for (std::size_t i = 0; i < expected->size(); ++i) {
     SignalToNoise error;
     error.add((*expected)[i]->data<float>(), (*found)[i]->data<float>());
-    if (error.db() < kLeastDb) return broken("what it computes", fmt::format("output {}: {:.1f} dB", i, error.db()));
+    if (error.db() < kMinDb) return broken("what it computes", fmt::format("output {}: {:.1f} dB", i, error.db()));
   }
   return {};
 }

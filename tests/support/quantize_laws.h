@@ -8,7 +8,7 @@ namespace isthmus::test {
 
 // Which law the plan of such a graph breaks, with the graph; empty where it keeps all of them: the order of nodes and
 // inputs changes nothing, names change names, planning twice is planning once, every tie is shared or cut, no cut is
-// for nothing, and nobody who stands outside of a group suffers from it.
+// for nothing, and no reader outside of a group suffers from it.
 std::string broken_plan_law(unsigned seed);
 
 // The same of the quantized graph: it is proven, prints and parses, shares where it must, runs in integers, and

@@ -40,7 +40,7 @@ const std::vector<RandomDeviceModel::Family>& RandomDeviceModel::families() {
                                              {4, &M::binary},
                                              {1, &M::quotient},
                                              {2, &M::choice},
-                                             {1, &M::truth_as_number},
+                                             {1, &M::bool_as_number},
                                              {3, &M::reduction},
                                              {1, &M::composed_reduction},
                                              {2, &M::permute},
@@ -68,9 +68,9 @@ Graph RandomDeviceModel::make() {
   for (std::int64_t i = 0; i < nodes; ++i) {
     // Chains more often than bushes.
     const ValueId value = below(3) == 0 ? one_of(values_) : values_.back();
-    constexpr std::int64_t kMostElements = 4000;
+    constexpr std::int64_t kMaxElements = 4000;
     const Grown grown = (this->*families()[next(random_)].grow)(value);
-    if (grown && product(sizes(*grown)) <= kMostElements) values_.push_back(*grown);
+    if (grown && product(sizes(*grown)) <= kMaxElements) values_.push_back(*grown);
   }
   std::vector<bool> is_read(graph_.values().size(), false);
   for (const Node& node : graph_.nodes()) {
@@ -107,9 +107,9 @@ ValueId RandomDeviceModel::floats(Ints sizes, double size) {
   return emitter_.constant(tensor.view());
 }
 
-ValueId RandomDeviceModel::truths(Ints sizes) {
+ValueId RandomDeviceModel::bools(Ints sizes) {
   Tensor tensor(DType::kBool, std::move(sizes));
-  for (std::uint8_t& truth : tensor.mutable_data<std::uint8_t>()) truth = coin() ? 1 : 0;
+  for (std::uint8_t& boolean : tensor.mutable_data<std::uint8_t>()) boolean = coin() ? 1 : 0;
   return emitter_.constant(tensor.view());
 }
 
@@ -132,7 +132,7 @@ ValueId RandomDeviceModel::partner(ValueId value) {
   return spread.value_or(value);
 }
 
-ValueId RandomDeviceModel::truth(ValueId value) {
+ValueId RandomDeviceModel::boolean(ValueId value) {
   const Op op = one_of<Op>({Op::kGt, Op::kLt, Op::kGe, Op::kLe, Op::kEq, Op::kNe});
   const ValueId compared = *emit(op, NoAttrs{}, {value, partner(value)});
   switch (below(5)) {
@@ -140,7 +140,7 @@ ValueId RandomDeviceModel::truth(ValueId value) {
       return *emit(Op::kLogicalNot, NoAttrs{}, {compared});
     case 1: {
       const Op joined = one_of<Op>({Op::kLogicalAnd, Op::kLogicalOr, Op::kLogicalXor});
-      return *emit(joined, NoAttrs{}, {compared, truths(sizes(value))});
+      return *emit(joined, NoAttrs{}, {compared, bools(sizes(value))});
     }
     case 2:
       return *emit(coin() ? Op::kAny : Op::kAll, ReduceAttrs{{axis_of(compared)}, true}, {compared});
@@ -351,12 +351,12 @@ RandomDeviceModel::Grown RandomDeviceModel::quotient(ValueId value) {
 
 RandomDeviceModel::Grown RandomDeviceModel::choice(ValueId value) {
   if (below(4) == 0) return emit(Op::kPrelu, NoAttrs{}, {value, floats(Ints(sizes(value).size(), 1))});
-  const ValueId condition = below(3) == 0 ? truths(sizes(value)) : truth(value);
+  const ValueId condition = below(3) == 0 ? bools(sizes(value)) : boolean(value);
   return emit(Op::kWhere, NoAttrs{}, {condition, value, partner(value)});
 }
 
-RandomDeviceModel::Grown RandomDeviceModel::truth_as_number(ValueId value) {
-  return emit(Op::kCast, DTypeAttrs{DType::kF32}, {truth(value)});
+RandomDeviceModel::Grown RandomDeviceModel::bool_as_number(ValueId value) {
+  return emit(Op::kCast, DTypeAttrs{DType::kF32}, {boolean(value)});
 }
 
 RandomDeviceModel::Grown RandomDeviceModel::reduction(ValueId value) {

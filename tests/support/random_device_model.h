@@ -43,11 +43,11 @@ class RandomDeviceModel {
   Ints sizes(ValueId value) const;
   std::int64_t axis_of(ValueId value) { return below(static_cast<std::int64_t>(sizes(value).size())); }
   ValueId floats(Ints sizes, double size = 1.5);
-  ValueId truths(Ints sizes);
+  ValueId bools(Ints sizes);
   Grown emit(Op op, Attrs attrs, std::vector<ValueId> inputs);
   // Of the same shape as the value, or of one that spreads to it.
   ValueId partner(ValueId value);
-  ValueId truth(ValueId value);
+  ValueId boolean(ValueId value);
   ValueId positive(ValueId value);
 
   Grown conv(ValueId value);
@@ -69,7 +69,7 @@ class RandomDeviceModel {
   Grown binary(ValueId value);
   Grown quotient(ValueId value);
   Grown choice(ValueId value);
-  Grown truth_as_number(ValueId value);
+  Grown bool_as_number(ValueId value);
   Grown reduction(ValueId value);
   Grown composed_reduction(ValueId value);
   Grown permute(ValueId value);

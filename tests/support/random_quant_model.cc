@@ -80,7 +80,7 @@ Graph RandomQuantModel::make() {
   }
   const std::size_t nodes = 12 + pick(30);
   for (std::size_t i = 0; i < nodes; ++i) values_.push_back(grow(values_[pick(values_.size())]));
-  // Nothing is made for nobody, and some of what others read is returned, too.
+  // Every value is read, and some of what others read is returned, too.
   std::vector<bool> is_read(graph_.values().size(), false);
   for (const Node& node : graph_.nodes()) {
     for (const ValueId input : node.inputs) is_read[input.index] = true;

@@ -1,4 +1,4 @@
-// Archives whose operators go by other names, for tests of what happens to those that nobody knows.
+// Archives whose operators go by other names, for tests of what happens to unknown ones.
 #pragma once
 
 #include <filesystem>

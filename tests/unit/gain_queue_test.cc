@@ -85,7 +85,7 @@ TEST(GainQueue, TakesWhatIsBestInEveryStep) {
   }
 }
 
-TEST(MemoryNeeded, IsTheMostOfAllDepths) {
+TEST(MemoryNeeded, IsTheMaxOverAllDepths) {
   const Graph graph = test::graph_of(R"(graph
   input %a : f32[4]
   %b = exp(%a) : f32[4]

@@ -37,7 +37,7 @@ template <class Number>
 Tensor scalar(Number number) {
   return test::tensor<Number>({}, {number});
 }
-Tensor truth(bool value) {
+Tensor bool_scalar(bool value) {
   Tensor result(DType::kBool, {});
   result.mutable_data<std::uint8_t>()[0] = value ? 1 : 0;
   return result;
@@ -54,7 +54,7 @@ std::vector<Case> cases() {
     return Case{std::string("executorch_prim::") + name + ".Scalar", {std::move(left), std::move(right), out}};
   };
   const auto integer = [](std::int64_t expected) { return OutNumber{std::int64_t{0}, scalar(expected)}; };
-  const auto boolean = [](bool expected) { return OutNumber{!expected, truth(expected)}; };
+  const auto boolean = [](bool expected) { return OutNumber{!expected, bool_scalar(expected)}; };
   return {
       {"aten::native_layer_norm.out",
        {In{floats({1, 3}, {1, 2, 3})}, Ints{{3}}, In{floats({3}, {1, 1, 2})}, In{floats({3}, {0, 0.5, 0})}, real(0),
@@ -152,12 +152,12 @@ TEST(HostKernels, WrongArgumentsAreSurvived) {
     for (std::size_t i = 0; i < facts.args.size(); ++i) {
       Built built = CaseBuilder().run(facts);
       ProgramBuilder& b = built.builder;
-      constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+      constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
       const pte::ValueIndex tensor = b.tensor({2, 2});
       const pte::ValueIndex strange[] = {
           b.value(pte::None{}),
           b.value(std::int64_t{-1}),
-          b.value(kLeast),
+          b.value(kMin),
           b.value(std::numeric_limits<double>::quiet_NaN()),
           b.value(std::string("text")),
           tensor,
@@ -168,7 +168,7 @@ TEST(HostKernels, WrongArgumentsAreSurvived) {
           b.tensor({3}, DType::kI64, pte::Dynamism::kBounded),
           b.constant(floats({2}, {1, 2})),
           b.ints({}),
-          b.ints({kLeast, ~kLeast, -1, 0}),
+          b.ints({kMin, ~kMin, -1, 0}),
           b.value(pte::TensorList{{tensor}}),
           b.value(pte::OptionalTensorList{{std::nullopt}}),
       };
@@ -187,21 +187,21 @@ TEST(HostKernels, WrongArgumentsAreSurvived) {
 }
 
 TEST(HostKernels, OverflowsOfIntegersAreRefused) {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const auto refusal = [](const char* name, std::int64_t a, std::int64_t b) {
     const Case facts{std::string("executorch_prim::") + name + ".Scalar",
                      {number(a), number(b), OutNumber{std::int64_t{0}, scalar(std::int64_t{0})}}};
     const auto outputs = computed(CaseBuilder().run(facts));
     return outputs ? "accepted" : outputs.error().message;
   };
-  EXPECT_EQ(refusal("add", kLeast, -1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("sub", kLeast, 1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("mul", kLeast, -1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("floordiv", kLeast, -1), "the result is no 64-bit integer");
+  EXPECT_EQ(refusal("add", kMin, -1), "the result is no 64-bit integer");
+  EXPECT_EQ(refusal("sub", kMin, 1), "the result is no 64-bit integer");
+  EXPECT_EQ(refusal("mul", kMin, -1), "the result is no 64-bit integer");
+  EXPECT_EQ(refusal("floordiv", kMin, -1), "the result is no 64-bit integer");
   EXPECT_EQ(refusal("floordiv", 1, 0), "the result is no 64-bit integer");
 }
 
-TEST(HostKernels, OnlyTheModelsOwnBorderCounts) {
+TEST(HostKernels, OnlyConversionsOfModelInputsAndOutputsCount) {
   ProgramBuilder b;
   const auto x = b.input(b.tensor({2}));
   const auto inside = b.tensor({2}, DType::kI8);

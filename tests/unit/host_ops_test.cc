@@ -333,7 +333,7 @@ void add_reductions(std::vector<Case>& cases) {
       cases.push_back(of_integers(std::string(name_of(op)) + suffix, op, ReduceAttrs{{1}, keepdim}, kMatrix));
     }
   }
-  cases.push_back({"any_of_truths", [](Build& b) {
+  cases.push_back({"any_of_bools", [](Build& b) {
                      return b.emit(Op::kAny, ReduceAttrs{{1}, false}, {b.input(DType::kBool, {b.n, 3})});
                    }});
   cases.push_back(of_integers("cumsum", Op::kCumsum, AxisAttrs{0}, kMatrix));

@@ -582,7 +582,7 @@ TEST(IntegerTosa, LayerNorm) {
 }
 
 // Whatever codes there are: nothing is undefined and nothing fails.
-TEST(IntegerTosa, ExtremeCodes) {
+TEST(IntegerTosa, ExtremeValues) {
   for (const DType dtype : {DType::kI8, DType::kI16}) {
     for (const int pattern : {0, 1, 2, 3}) {
       Coded x{Tensor(dtype, {2, 700}), Quant{{pattern == 3 ? 1e20f : 1e-20f}, dtype == DType::kI8 ? 127 : 0}};

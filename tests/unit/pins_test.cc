@@ -75,7 +75,7 @@ TEST(PinsOfArchives, OtherParametersBehindThanBeforeAreNoPair) {
   EXPECT_THAT(test::canonical("input %x : f32[2,4]", other), Not(HasSubstr("fake_quantize")));
 }
 
-TEST(PinsOfArchives, TheyStandAtWhoeverMakesTheValue) {
+TEST(PinsOfArchives, StandAtTheProducerOfTheValue) {
   const std::string moved = "%m = permute(%x) axes=[1,0] : f32[4,2]\n" + pair("y", "m", 0.5, 3, "[4,2]");
   const std::string text = test::canonical("input %x : f32[2,4]", moved);
   EXPECT_LT(text.find("fake_quantize"), text.find("permute")) << text;
@@ -165,12 +165,12 @@ std::string dynamic_model() {
   return text.replace(text.find("  const %b"), 0, "  const %v : f32[3,3] = [1,2,3,4,5,6,7,8,9]\n");
 }
 
-TEST(PinsOnDevices, CodesWithoutSignAreMoved) {
+TEST(PinsOnDevices, UnsignedValuesAreShifted) {
   EXPECT_THAT(settled("scale=0.5 zero_point=130 min=0 max=255 dtype=u8", xnnpack()),
               HasSubstr("fake_quantize(%x) scale=0.5 zero_point=2 : f32[1,4]"));
 }
 
-TEST(PinsOnDevices, FewerCodesAreAClamp) {
+TEST(PinsOnDevices, NarrowerRangeIsAClamp) {
   EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-8 max=7", xnnpack()), HasSubstr("clamp(%x) min=-4.0 max=3.5"));
   EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-127", xnnpack()), Not(HasSubstr("clamp")));
 }
@@ -232,7 +232,7 @@ TEST(PinsInPlans, ParametersAreThoseOfTheArchive) {
   }
 }
 
-// Nobody gives the join parameters: it needs some that hold what both its inputs can be.
+// No pin gives the join parameters: it needs some that hold what both its inputs can be.
 TEST(PinsInPlans, AJoinWithoutParametersHoldsAllThatItJoins) {
   std::string text(kJoin);
   text.erase(text.find("  %d ="), text.find("  return") - text.find("  %d ="));
@@ -378,7 +378,7 @@ TEST(PinsInReports, ExplainNamesThem) {
   EXPECT_THAT(text, HasSubstr("rescaled: %b for cat %c (net.py:3 cat)"));
 }
 
-TEST(Grids, NumbersThatAreCodesLoseNothing) {
+TEST(Grids, NumbersOnTheGridLoseNothing) {
   const float scale = 0.0123F;
   std::vector<float> numbers;
   for (const int code : {90, -31, 7, 0, 55, -89, 1, 12, -64, 33}) numbers.push_back(static_cast<float>(code) * scale);
@@ -390,7 +390,7 @@ TEST(Grids, NumbersThatAreCodesLoseNothing) {
   EXPECT_FALSE(grid_of(std::vector<float>{1, std::numeric_limits<float>::infinity()}, 127));
 }
 
-TEST(Grids, WeightsOfAnArchiveKeepTheirCodes) {
+TEST(Grids, WeightsOfAnArchiveKeepTheirInt8Values) {
   const std::vector<int> wanted{90, -31, 7, 0, 55, -89, 1, 12, -64, 33, -128, 5, 77, 2, -3, 11};
   std::vector<float> numbers;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -119,7 +119,7 @@ class Mutator {
   static std::string name(const Graph& graph, const Node& node) {
     return std::string(name_of(node.op)) + " %" + graph[node.outputs[0]].name;
   }
-  // Whoever makes or reads the value.
+  // The producer and the readers of the value.
   std::vector<std::string> around(ValueId id) const {
     const std::string& own = graph()[id].name;
     std::vector<std::string> places = {"input %" + own, "const %" + own, "output %" + own};

@@ -64,7 +64,7 @@ TEST(Prove, MessagesNameNodeDemandAndBothSides) {
       "zp 0");
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f)", "softmax(%fc1)")),
             "softmax %weights (net.py:6 softmax): what it makes of codes are codes: %weights is f32[1,2]");
-  // Rows of floats are quantized as they come; the delegate has no such thing for products of two tensors.
+  // Rows of floats are quantized dynamically; the delegate has no such thing for products of two tensors.
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f) axis=1", "linear(%fc1_f, %w1)")), "proved");
 }
 
@@ -83,7 +83,7 @@ TEST(Prove, ClampsThatAreGoneLeaveTheirBounds) {
   EXPECT_NE(compared(conv, replaced(without, "scale=0.0625 zp=-20", "scale=0.024 zp=-128")), "proved");
 }
 
-TEST(Prove, NothingIsInCodesThatStaysInFloat) {
+TEST(Prove, FloatNodesAreNotQuantized) {
   constexpr std::string_view kModel = R"(graph
   input %x : f32[1,2]
   %y = softmax(%x) axis=1 : f32[1,2]  # net.py:6 softmax
@@ -188,7 +188,7 @@ quant
       "0.05 zp 0");
 }
 
-TEST(Prove, WhatIsNotInCodesIsLeftAlone) {
+TEST(Prove, FloatValuesAreLeftAlone) {
   EXPECT_EQ(verdict(R"(graph
   input %x : f32[4]
   input %i : i8[4]
@@ -211,7 +211,7 @@ quant
             "aten.foo.default %y: knows nothing of codes: %x has i8 scale 0.5 zp 0");
 }
 
-TEST(Prove, PadsHaveCodesOrAreOnlyCompared) {
+TEST(Prove, PadValuesAreRepresentableOrOnlyCompared) {
   constexpr std::string_view kPool = R"(graph
   input %x : i8[1,1,4,4] @x
   %tall = pad(%x) before=[0,0,1,0] after=[0,0,1,0] value=-inf : i8[1,1,6,4] @x

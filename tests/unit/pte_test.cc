@@ -39,7 +39,7 @@ pte::Program everything() {
   std::get<pte::Tensor>(b.plan().values[unplanned]).allocation.reset();
   std::get<pte::Tensor>(b.plan().values[unplanned]).requires_grad = true;
   const auto none = b.value(pte::None{});
-  const auto truth = b.value(true);
+  const auto boolean = b.value(true);
   const auto number = b.value(-1.5);
   const auto text = b.value(std::string("text"));
   const auto ints = b.ints({3, -4, 1'000'000'000'000});
@@ -52,7 +52,7 @@ pte::Program everything() {
   b.call("aten::first.out", {});
   b.add(pte::DelegateCall{1, {x, y}});
   b.add(pte::MoveCall{x, state});
-  b.add(pte::JumpFalseCall{truth, 2});
+  b.add(pte::JumpFalseCall{boolean, 2});
   b.add(pte::FreeCall{y});
   b.plan().chains.emplace_back();
   b.plan().delegates.push_back({"OneBackend", bytes(100, 1), {{"key", {std::byte{1}, std::byte{0}}}, {"other", {}}}});

@@ -155,7 +155,7 @@ TEST(QuantConfig, TheFirstMistakeOfTheFileIsNamed) {
   EXPECT_TRUE(mistake("weights = 1\nactivations = 2\n").starts_with("quant.toml:1: weights"));
 }
 
-TEST(QuantConfig, ThereAreOnlySoManyRules) {
+TEST(QuantConfig, NumberOfRulesIsLimited) {
   std::string text;
   for (int i = 0; i < 1001; ++i) text += "[[rule]]\nnode = \"x\"\nprecision = \"float\"\n";
   EXPECT_EQ(mistake(text), "quant.toml:1: 1001 rules, at most 1000");

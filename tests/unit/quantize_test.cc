@@ -315,7 +315,7 @@ TEST(Equalize, GivesBranchesOfAJoinOneRange) {
   }
 }
 
-TEST(Clamps, AreDroppedAtTheEndsOfCodesAndKeptInside) {
+TEST(Clamps, AreDroppedAtTheEndsOfTheRangeAndKeptInside) {
   // The group of a relu ends at zero: nothing is left to clamp.
   const Planned relu = planned(kTwoConvs, kImage);
   EXPECT_EQ(relu.count(Op::kClamp), 0U);
@@ -337,7 +337,7 @@ TEST(Clamps, AreDroppedAtTheEndsOfCodesAndKeptInside) {
   EXPECT_EQ(joined.count(Op::kClamp), 1U);
 }
 
-TEST(Borders, CodesComeInAndGoOut) {
+TEST(InputsAndOutputs, AreInt8OnRequest) {
   QuantConfig config;
   config.inputs = config.outputs = BorderType::kUint8;
   const Planned planned_u8 = planned(kTwoConvs, kImage, config);
@@ -366,7 +366,7 @@ TEST(Rules, ReachThePlan) {
   }
 }
 
-TEST(Precisions, ComparisonsReadCodesWhereThereIsNoFloat) {
+TEST(Precisions, ComparisonsReadInt8WhereThereIsNoFloat) {
   const char* const text = R"(graph
   input %x : f32[1,2,2,2]
   const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
@@ -382,7 +382,7 @@ TEST(Precisions, ComparisonsReadCodesWhereThereIsNoFloat) {
   EXPECT_EQ(in_codes.precision("is_large"), Precision::kCodes);
   EXPECT_EQ(in_codes.precision("is_above"), Precision::kCodes);
   EXPECT_EQ(in_codes.count(Op::kDequantize), 1U) << "of the result alone";
-  EXPECT_EQ(in_codes.plan.group(*in_codes.graph.find("is_large")), nullptr) << "truths have no scale";
+  EXPECT_EQ(in_codes.plan.group(*in_codes.graph.find("is_large")), nullptr) << "bools have no scale";
   const Planned in_float = planned(text, kImage);
   EXPECT_EQ(in_float.precision("is_large"), Precision::kFloat) << "the library compares no codes";
 }

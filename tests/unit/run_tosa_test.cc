@@ -96,7 +96,7 @@ TEST(RunTosa, GivesTheBitsOfTheIntegerInterpreter) {
   expect_same_bits(random_codes<std::int8_t>({1, 4, 9, 9}), BorderType::kInt8);
 }
 
-TEST(RunTosa, CodesMayBeUnsigned) { expect_same_bits(random_codes<std::uint8_t>({1, 4, 9, 9}), BorderType::kUint8); }
+TEST(RunTosa, ValuesMayBeUnsigned) { expect_same_bits(random_codes<std::uint8_t>({1, 4, 9, 9}), BorderType::kUint8); }
 
 // y = x of two rows by three.
 tosa::Graph copying(Type type) {
@@ -137,9 +137,9 @@ TEST(RunTosa, EveryTypeGoesInAndOut) {
   expect_copied(Type::kI8, random_codes<std::int8_t>({2, 3}));
   expect_copied(Type::kI16, random_codes<std::int16_t>({2, 3}));
   expect_copied(Type::kI32, random_codes<std::int32_t>({2, 3}));
-  Tensor truths(DType::kBool, {2, 3});
-  truths.mutable_data<std::uint8_t>()[4] = 1;
-  expect_copied(Type::kBool, truths);
+  Tensor bools(DType::kBool, {2, 3});
+  bools.mutable_data<std::uint8_t>()[4] = 1;
+  expect_copied(Type::kBool, bools);
 }
 
 TEST(RunTosa, BytesGoInAsTheyLieInMemory) {
@@ -189,7 +189,7 @@ TEST(RunTosa, ArgumentsAreHeldAgainstTheGraph) {
   EXPECT_THAT(answer(program_of(copy, freed, {x, y}), codes).error, HasSubstr("argument 0 was freed"));
 }
 
-TEST(RunTosa, UnsignedCodesGoWhereRescaleSaysSo) {
+TEST(RunTosa, UnsignedValuesFollowRescale) {
   TosaBuilder g;
   const auto x = g.input(Type::kI8, {2, 3});
   const auto scaled = [&](tosa::ValueIndex from, bool from_unsigned, bool to_unsigned, std::int64_t zero) {

@@ -45,7 +45,7 @@ std::string npy_bytes(const Tensor& array) {
   return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
 }
 
-// An array with a header that somebody else wrote.
+// An array with a foreign header.
 std::string npy_of(const std::string& descr, bool is_fortran_order, const std::string& shape, const std::string& data) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (is_fortran_order ? "True" : "False") +
                        ", 'shape': " + shape + ", }\n";
@@ -227,11 +227,11 @@ TEST_F(SamplesOfNpz, InputsWithoutAxes) {
 
 TEST_F(SamplesOfNpz, IntegersBoolsAndHalvesAreTakenAsTheyAre) {
   const Graph graph = graph_of("  input %i : i64[1]\n  input %b : bool[1,2]\n  input %h : f16[1]\n  input %u : u8[1]");
-  const std::string truths = npy_of("|b1", false, "(2, 2)", std::string("\0\1\2\0", 4));
+  const std::string bools = npy_of("|b1", false, "(2, 2)", std::string("\0\1\2\0", 4));
   const std::string halves = npy_of("<f2", false, "(2,)", std::string("\0\x3c\0\x40", 4));
   const auto all =
       read(write("data.npz", build_zip({{.name = "i.npy", .data = npy_bytes(tensor<std::int64_t>({2}, {-7, 9}))},
-                                        {.name = "b.npy", .data = truths},
+                                        {.name = "b.npy", .data = bools},
                                         {.name = "h.npy", .data = halves},
                                         {.name = "u.npy", .data = npy_bytes(tensor<std::uint8_t>({2}, {4, 200}))}})),
            graph);
@@ -418,7 +418,7 @@ TEST_F(SamplesOfNpz, TakesAtMostTheFirstSamples) {
   ASSERT_TRUE(two) << two.error().text();
   ASSERT_THAT(*two, SizeIs(2));
   EXPECT_THAT(numbers<float>((*two)[1][0]), ElementsAre(3, 4, 5));
-  EXPECT_THAT(diagnostics_.entries(), IsEmpty());  // nobody wanted what is left over
+  EXPECT_THAT(diagnostics_.entries(), IsEmpty());  // what is left over was not wanted
   EXPECT_THAT(*read(path, graph, {.most = 100}), SizeIs(3));
   EXPECT_THAT(diagnostics_.entries(), SizeIs(1));
 }

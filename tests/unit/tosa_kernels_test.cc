@@ -18,8 +18,8 @@ using tosa::Op;
 using tosa::Type;
 using Ints = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
 
 Tensor i8(std::vector<std::int64_t> sizes, const std::vector<std::int8_t>& numbers) {
   return test::tensor<std::int8_t>(std::move(sizes), numbers);
@@ -292,17 +292,17 @@ TEST(TosaKernels, WhatOverflowsWrapsAround) {
   const auto of = [&](Op op, std::int32_t a, std::int32_t b) {
     return run(two(op, tosa::fields_of(op), Type::kI32, {1}, Type::kI32), {i32({1}, {a}), i32({1}, {b})});
   };
-  EXPECT_THAT(of(Op::kAdd, most, 1), ElementsAre(kLeast));
-  EXPECT_THAT(of(Op::kSub, least, 1), ElementsAre(kMost));
-  EXPECT_THAT(of(Op::kIntDiv, least, -1), ElementsAre(kLeast));
+  EXPECT_THAT(of(Op::kAdd, most, 1), ElementsAre(kMin));
+  EXPECT_THAT(of(Op::kSub, least, 1), ElementsAre(kMax));
+  EXPECT_THAT(of(Op::kIntDiv, least, -1), ElementsAre(kMin));
   EXPECT_THAT(of(Op::kIntDiv, -7, 2), ElementsAre(-3));
-  EXPECT_THAT(of(Op::kLogicalLeftShift, 3, 31), ElementsAre(kLeast));
+  EXPECT_THAT(of(Op::kLogicalLeftShift, 3, 31), ElementsAre(kMin));
   EXPECT_THAT(of(Op::kLogicalRightShift, -1, 31), ElementsAre(1));
   EXPECT_THAT(of(Op::kArithmeticRightShift, -1, 31), ElementsAre(-1));
 
   TosaBuilder abs;
   abs.output(abs.op(Op::kAbs, tosa::Nothing{}, {abs.input(Type::kI32, {2})}, Type::kI32, {2}));
-  EXPECT_THAT(run(abs, {i32({2}, {least, -5})}), ElementsAre(kLeast, 5));
+  EXPECT_THAT(run(abs, {i32({2}, {least, -5})}), ElementsAre(kMin, 5));
 
   for (const std::int64_t shift : {1, 31, 63}) {
     TosaBuilder mul;

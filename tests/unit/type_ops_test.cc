@@ -189,7 +189,7 @@ TEST(TypeOps, ScalesChosenAsTheModelRuns) {
               ::testing::ElementsAre(near(1.0 / 127), near(4.1 / 127), near(0), near(0)));
 }
 
-TEST(TypeOps, RowsAndGroupsOfCodes) {
+TEST(TypeOps, PerRowAndPerGroupQuantization) {
   EXPECT_EQ(run("%x : f32[1,2,2], %s : f64[1,2,1], %z : i64[1,2,1]", "i8[1,2,2]",
                 R"("quantized_decomposed.quantize_per_token.default", input=%x, scales=%s, zero_points=%z, )"
                 R"(quant_min=-128, quant_max=127, dtype=i8)",

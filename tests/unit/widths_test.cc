@@ -74,7 +74,7 @@ TEST(Widths, AStreamThatOnlySumsAndNormsReadIsWide) {
   }
 }
 
-TEST(Widths, ABorderOfCodesHasEightBits) {
+TEST(Widths, QuantizedInputsAndOutputsAreInt8) {
   QuantConfig config = without_front();
   config.outputs = BorderType::kInt8;
   EXPECT_THAT(wide_values(kStream, "tosa-int", config), UnorderedElementsAre("in", "a1", "s1", "a2", "s2"));
@@ -94,7 +94,7 @@ TEST(Widths, ARuleHasTheLastWord) {
   EXPECT_THAT(wide_values(kStream, "tosa-int", *config), UnorderedElementsAre("a2", "s2", "y"));
 }
 
-// Whoever multiplies what is read, however many movers are between, and whatever else reads it.
+// A node that multiplies what is read, however many movers are between, and whatever else reads it.
 TEST(Widths, WhatALayerReadsHasEightBits) {
   constexpr std::string_view kText = R"(graph
   const %w : f32[4,4,1,1] #0123456789abcdef

@@ -123,7 +123,7 @@ TEST_P(Int8Refusal, HasItsCode) {
   const auto reason = xnnpack::refusal(*graph, graph->nodes().back());
   ASSERT_TRUE(reason);
   EXPECT_EQ(code_text(reason->code), GetParam().code) << text_of(*reason);
-  // Nobody else computes with codes.
+  // No other node computes with codes.
   const auto program = compile_graph(*graph);
   ASSERT_FALSE(program);
   EXPECT_THAT(program.error().text(), testing::HasSubstr(GetParam().code));
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, Int8Refusal, testing::ValuesIn(kRows),
                          [](const testing::TestParamInfo<Row>& row) { return row.param.name; });
 
 // The borders themselves are legal: the library would abort, not refuse.
-TEST(Int8Ratios, ReachTheirBorders) {
+TEST(Int8Ratios, ReachTheirLimits) {
   const char* const kTexts[] = {
       TWO("add(%x, %z)", "  @a i8 scale=255\n  @b i8 scale=1\n  @c i8 scale=0.0009765625\n"),
       TWO("sub(%x, %z)", "  @a i8 scale=255\n  @b i8 scale=1\n  @c i8 scale=0.0009765625\n"),

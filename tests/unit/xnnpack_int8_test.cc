@@ -320,7 +320,7 @@ void expect_same_node_by_node(const test::Program& program, const std::vector<Te
   }
 }
 
-TEST(Int8Lowering, FloatsBetweenCodesStayInTheDelegate) {
+TEST(Int8Lowering, FloatsBetweenInt8NodesStayInTheDelegate) {
   for (const bool has_batch : {false, true}) {
     CodeGraph build;
     const ValueId x = build.float_input({2, 5, 12}, has_batch);

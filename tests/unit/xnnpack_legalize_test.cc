@@ -132,19 +132,19 @@ std::vector<Case> selections() {
              }),
       copies("where_both", {2, 3, 5},
              [](Build& b) {
-               return b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 5}), b.x, b.of_x(Op::kNeg)});
+               return b.emit(Op::kWhere, NoAttrs{}, {b.bools({3, 5}), b.x, b.of_x(Op::kNeg)});
              }),
       copies("where_number", {2, 3, 5},
              [](Build& b) {
-               return b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 5}), b.number(0.25), b.x});
+               return b.emit(Op::kWhere, NoAttrs{}, {b.bools({3, 5}), b.number(0.25), b.x});
              }),
       copies("where_minus_infinity", {2, 3, 5},
              [](Build& b) {
-               return b.emit(Op::kWhere, NoAttrs{}, {b.truths({1, 3, 5}), b.x, b.number(-kInfinity)});
+               return b.emit(Op::kWhere, NoAttrs{}, {b.bools({1, 3, 5}), b.x, b.number(-kInfinity)});
              }),
       copies("where_wider", {2, 1, 5},
              [](Build& b) {
-               return b.emit(Op::kWhere, NoAttrs{}, {b.truths({3, 1}), b.x, b.number(1)});
+               return b.emit(Op::kWhere, NoAttrs{}, {b.bools({3, 1}), b.x, b.number(1)});
              }),
   };
 }
@@ -233,7 +233,7 @@ TEST(XnnpackWithoutForm, NodesStayAsTheyAre) {
        }},
       {Op::kWhere,
        [](Build& b) {
-         return b.emit(Op::kWhere, NoAttrs{}, {b.truths({4, 5}), b.x, b.number(std::nan(""))});
+         return b.emit(Op::kWhere, NoAttrs{}, {b.bools({4, 5}), b.x, b.number(std::nan(""))});
        }},
       {Op::kResize2d, [](Build& b) { return b.of_x(Op::kResize2d, resize_of(ResizeMode::kCubic, 1 << 20, 5)); }},
       {Op::kConv2d,  // groups of computed filters

@@ -15,7 +15,7 @@ using xnn::DataType;
 using xnn::NodeKind;
 using xnn::PerTensor;
 
-constexpr std::uint32_t kMostField = 1u << 24;
+constexpr std::uint32_t kMaxField = 1u << 24;
 
 bool is_usable(float scale) { return std::isnormal(scale) && scale > 0; }
 bool is_8_bit(const xnn::Value& value) { return value.datatype == DataType::kQI8 || value.datatype == DataType::kQU8; }
@@ -112,10 +112,10 @@ class NodeCheck {
   Expected<void> check_fields(std::initializer_list<std::uint32_t> positive,
                               std::initializer_list<std::uint32_t> any) const {
     for (const std::uint32_t field : positive) {
-      if (field == 0 || field > kMostField) return bad_input(fmt::format("a size, stride or dilation of {}", field));
+      if (field == 0 || field > kMaxField) return bad_input(fmt::format("a size, stride or dilation of {}", field));
     }
     for (const std::uint32_t field : any) {
-      if (field > kMostField) return bad_input(fmt::format("a padding of {}", field));
+      if (field > kMaxField) return bad_input(fmt::format("a padding of {}", field));
     }
     return {};
   }
@@ -209,7 +209,7 @@ class NodeCheck {
         {f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, f.dilation_height, f.dilation_width},
         {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left}));
     if (std::uint64_t{f.pooling_height} * f.pooling_width == 1) return bad_input("a window of one element");
-    if (std::uint64_t{f.pooling_height} * f.pooling_width > kMostField) return bad_input("its window is too large");
+    if (std::uint64_t{f.pooling_height} * f.pooling_width > kMaxField) return bad_input("its window is too large");
     // A window that lies in the padding alone has no element to choose.
     if (std::max(f.padding_top, f.padding_bottom) >= (f.pooling_height - 1) * std::uint64_t{f.dilation_height} + 1 ||
         std::max(f.padding_left, f.padding_right) >= (f.pooling_width - 1) * std::uint64_t{f.dilation_width} + 1) {

@@ -91,7 +91,7 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
     const xnn::Value& value = live.graph.values[i];
     if (value.role != xnn::Role::kOutput) continue;
     std::size_t rank = 0;
-    Dims dims(xnn::kMostDimensions);
+    Dims dims(xnn::kMaxDimensions);
     TRY(check(xnn_get_external_value_shape(live.runtime.get(), value.external_id, &rank, dims.data()),
               "know the shapes of"));
     dims.resize(rank);

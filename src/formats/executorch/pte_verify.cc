@@ -12,11 +12,11 @@
 namespace isthmus::pte {
 namespace {
 
-constexpr std::size_t kMostDimensions = 16;
-constexpr std::size_t kMostArguments = 8192;
-constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 40;
+constexpr std::size_t kMaxDimensions = 16;
+constexpr std::size_t kMaxArguments = 8192;
+constexpr std::uint64_t kMaxTensorBytes = std::uint64_t{1} << 40;
 // With its overload; a longer name does not fit the runtime's lookup.
-constexpr std::size_t kMostOperatorName = 99;
+constexpr std::size_t kMaxOperatorName = 99;
 
 // One plan, and what of the program it refers to.
 class PlanVerifier {
@@ -34,8 +34,8 @@ class PlanVerifier {
     TRY(within(check_indices(plan_.inputs), std::string("the inputs")));
     TRY(within(check_indices(plan_.outputs), std::string("the outputs")));
     for (const Operator& op : plan_.operators) {
-      if (op.name.empty() || op.name.size() + 1 + op.overload.size() > kMostOperatorName) {
-        return bad_input(fmt::format("an operator's name is empty or longer than {} characters", kMostOperatorName));
+      if (op.name.empty() || op.name.size() + 1 + op.overload.size() > kMaxOperatorName) {
+        return bad_input(fmt::format("an operator's name is empty or longer than {} characters", kMaxOperatorName));
       }
     }
     for (const Chain& chain : plan_.chains) {
@@ -54,7 +54,7 @@ class PlanVerifier {
   }
   Expected<void> check(const Tensor& tensor, std::size_t) const {
     const std::size_t rank = tensor.sizes.size();
-    if (rank > kMostDimensions) return bad_input(fmt::format("a tensor of {} dimensions", rank));
+    if (rank > kMaxDimensions) return bad_input(fmt::format("a tensor of {} dimensions", rank));
     if (tensor.dim_order.size() != rank) {
       return bad_input(fmt::format("{} sizes, but a dimension order of {}", rank, tensor.dim_order.size()));
     }
@@ -120,7 +120,7 @@ class PlanVerifier {
     return bad_input(fmt::format("value {} of {}", index, plan_.values.size()));
   }
   Expected<void> check_indices(const std::vector<ValueIndex>& indices) const {
-    if (indices.size() > kMostArguments) return bad_input(fmt::format("{} arguments", indices.size()));
+    if (indices.size() > kMaxArguments) return bad_input(fmt::format("{} arguments", indices.size()));
     for (const ValueIndex index : indices) TRY(check_index(index));
     return {};
   }
@@ -162,7 +162,7 @@ std::optional<std::uint64_t> byte_count(const Tensor& tensor) {
     if (size == 0) is_empty = true;
     // A size of 0 does not excuse an overflow: a dynamic tensor's other sizes must make sense too.
     const auto product = multiply_sizes(bytes, std::max<std::uint64_t>(static_cast<std::uint64_t>(size), 1));
-    if (!product || *product > kMostTensorBytes) return std::nullopt;
+    if (!product || *product > kMaxTensorBytes) return std::nullopt;
     bytes = *product;
   }
   return is_empty ? 0 : bytes;

@@ -335,7 +335,7 @@ class Writer {
 
 // A flatbuffer counts in 31 bits, and the builder aborts where that does not suffice.
 Expected<void> check_size(const Program& program) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
   std::uint64_t bytes = 0;
   for (const Plan& plan : program.plans) {
     bytes += plan.values.size() * 160 + plan.container_inputs.size() + plan.container_outputs.size();
@@ -364,7 +364,7 @@ Expected<void> check_size(const Program& program) {
     }
   }
   for (const NamedData& data : program.named_data) bytes += data.key.size() + 64;
-  if (bytes > kMostBytes) return fail(ErrorKind::kUnsupported, "the program itself is too large for its format");
+  if (bytes > kMaxBytes) return fail(ErrorKind::kUnsupported, "the program itself is too large for its format");
   return {};
 }
 

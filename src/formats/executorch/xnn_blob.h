@@ -18,8 +18,8 @@ namespace isthmus::xnn {
 inline constexpr std::string_view kBackendId = "XnnpackBackend";
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;  // no value: an absent bias, an internal value's external id
-inline constexpr std::size_t kMostDimensions = 6;
-inline constexpr std::uint32_t kMostExternals = 4096;
+inline constexpr std::size_t kMaxDimensions = 6;
+inline constexpr std::uint32_t kMaxExternals = 4096;
 
 // Numbers as in the file.
 enum class DataType : std::uint8_t {

@@ -239,7 +239,7 @@ class Reader {
   }
   Expected<std::vector<std::uint32_t>> list(const flatbuffers::Vector<std::uint32_t>* wire, std::uint32_t rank) {
     auto result = TRY(copier_.numbers<std::uint32_t>(wire));
-    if (result.size() != rank || rank > kMostDimensions) {
+    if (result.size() != rank || rank > kMaxDimensions) {
       return bad_input(fmt::format("a list of {} numbers for {} dimensions", result.size(), rank));
     }
     return result;

@@ -1,4 +1,4 @@
-// What is known of each node kind and datatype, and the rules that a graph must hold whoever runs it.
+// What is known of each node kind and datatype, and the rules that every graph must keep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ class GraphVerifier {
   explicit GraphVerifier(const Graph& graph) : graph_(graph), defined_(graph.values.size(), false) {}
 
   Expected<void> run() {
-    if (graph_.external_count > kMostExternals) return bad_input(fmt::format("{} externals", graph_.external_count));
+    if (graph_.external_count > kMaxExternals) return bad_input(fmt::format("{} externals", graph_.external_count));
     std::vector<bool> taken(graph_.external_count, false);
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       TRY(within(check(graph_.values[i], taken), [&] { return fmt::format("value {}", i); }));
@@ -105,7 +105,7 @@ class GraphVerifier {
 
  private:
   Expected<void> check(const Value& value, std::vector<bool>& taken) const {
-    if (value.dims.size() > kMostDimensions) return bad_input(fmt::format("{} dimensions", value.dims.size()));
+    if (value.dims.size() > kMaxDimensions) return bad_input(fmt::format("{} dimensions", value.dims.size()));
     std::uint64_t bits = bits_of(value.datatype);
     for (const std::uint32_t dim : value.dims) {
       const auto product = multiply_sizes(bits, dim);

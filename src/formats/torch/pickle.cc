@@ -13,7 +13,7 @@ namespace isthmus::pickle {
 namespace {
 
 // Enough for 50,000 tensors; storages are not in the pickle.
-constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
 
 enum Opcode : std::uint8_t {
   kMark = '(',
@@ -330,7 +330,7 @@ class Machine {
         (names_dtype && !has(6, Kind::kGlobal))) {
       return bad_input(fmt::format("{} is called with arguments of the wrong kind", function.name));
     }
-    // Views that negate or conjugate when read; nobody exports them.
+    // Views that negate or conjugate when read: they are not exported.
     if (arguments.size() > needed && !has(needed, Kind::kNone) &&
         !(has(needed, Kind::kDict) && items(arguments[needed]).empty())) {
       return fail(ErrorKind::kUnsupported, "a tensor with metadata (a lazy conjugate or negative) is not read");
@@ -374,8 +374,8 @@ class Machine {
 };
 
 Expected<Heap> Heap::read(std::span<const std::byte> bytes) {
-  if (bytes.size() > kMostBytes) {
-    return bad_input(fmt::format("a pickle of {} bytes; at most {} are read", bytes.size(), kMostBytes));
+  if (bytes.size() > kMaxBytes) {
+    return bad_input(fmt::format("a pickle of {} bytes; at most {} are read", bytes.size(), kMaxBytes));
   }
   Heap heap;
   TRY(Machine(bytes, heap).run());

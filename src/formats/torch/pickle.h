@@ -31,7 +31,7 @@ class Heap;
 struct Tensor;
 
 // A handle to one value; valid as long as its heap stays where it is. Values are shared, and lists and dicts can even
-// hold themselves: whoever walks them must bound the walk.
+// contain themselves: bound every walk over them.
 class Value {
  public:
   Value(const Heap* heap, std::uint32_t index) : heap_(heap), index_(index) {}

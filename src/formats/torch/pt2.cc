@@ -63,8 +63,8 @@ Expected<std::string> find_model(const Zip& zip, std::string_view root) {
     return bad_input(
         fmt::format("the archive holds no exported program: it has no entry {}", shown(folder + "*.json")));
   }
-  constexpr std::size_t kMostShown = 20;
-  models.resize(std::min(models.size(), kMostShown));
+  constexpr std::size_t kMaxShown = 20;
+  models.resize(std::min(models.size(), kMaxShown));
   for (std::string& name : models) name = shown(name);
   return bad_input(
       fmt::format("the package holds several programs, and none is named \"model\": {}", fmt::join(models, ", ")));

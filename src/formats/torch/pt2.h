@@ -184,7 +184,7 @@ class Archive {
 };
 
 // Reads an archive from its bytes. Every size, offset, count and nesting in it is checked. Views of the result point
-// into `file` and keep it alive. Their storages may be unaligned: torch 2.6 and whoever packs an archive anew do not
+// into `file` and keep it alive. Their storages may be unaligned: torch 2.6 and tools that repack an archive do not
 // align them, so elements are to be copied out, never cast. Errors name the entry, and the node or tensor in it.
 Expected<Archive> read_archive(const Blob& file);
 

@@ -48,9 +48,9 @@ class SavedFile {
   explicit SavedFile(Zip zip) : zip_(std::move(zip)) {}
 
   static Expected<std::vector<std::int64_t>> integers(pickle::Value tuple) {
-    constexpr std::size_t kMostAxes = 64;
-    if (tuple.item_count() > kMostAxes) {
-      return bad_input(fmt::format("a tensor of {} dimensions; at most {} are read", tuple.item_count(), kMostAxes));
+    constexpr std::size_t kMaxAxes = 64;
+    if (tuple.item_count() > kMaxAxes) {
+      return bad_input(fmt::format("a tensor of {} dimensions; at most {} are read", tuple.item_count(), kMaxAxes));
     }
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < tuple.item_count(); ++i) {
@@ -96,10 +96,10 @@ Expected<std::vector<pt2::ExampleLeaf>> read_saved_leaves(const Blob& file, std:
   std::vector<pt2::ExampleLeaf> leaves;
   std::vector<pickle::Value> waiting{saved.root()};
   // Shared and cyclic values could make the walk endless.
-  constexpr std::size_t kMostVisits = 1 << 16;
+  constexpr std::size_t kMaxVisits = 1 << 16;
   for (std::size_t visits = 0; !waiting.empty(); ++visits) {
-    if (visits > kMostVisits || waiting.size() > kMostVisits) {
-      return bad_input(fmt::format("more than {} values", kMostVisits));
+    if (visits > kMaxVisits || waiting.size() > kMaxVisits) {
+      return bad_input(fmt::format("more than {} values", kMaxVisits));
     }
     const pickle::Value value = waiting.back();
     waiting.pop_back();

@@ -19,7 +19,7 @@ namespace isthmus::tosa {
 // How programs name delegates that hold TOSA bytes.
 inline constexpr std::string_view kBackendId = "TOSABackend";
 
-inline constexpr std::size_t kMostDimensions = 32;  // of a file; level 8K of the standard allows 6
+inline constexpr std::size_t kMaxDimensions = 32;  // of a file; level 8K of the standard allows 6
 
 // Numbers as in the file.
 enum class Type : std::uint8_t {
@@ -147,7 +147,7 @@ struct Operator {
   Fields fields;
   std::vector<ValueIndex> inputs;
   std::vector<ValueIndex> outputs;
-  std::string location = {};  // where it came from, in the words of whoever wrote the file
+  std::string location = {};  // where it came from, as the writer of the file says
   bool operator==(const Operator&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace isthmus::tosa {
 namespace {
 
 // Constants of more elements than this are written as their bytes.
-constexpr std::size_t kMostNumbers = 32;
+constexpr std::size_t kMaxNumbers = 32;
 
 enum class Kind : std::uint8_t { kInteger, kBool, kFloat, kShape };
 struct MlirType {
@@ -110,7 +110,7 @@ std::string elements_of(const Value& value) {
   std::size_t equal = 1;
   while (equal < count && same(equal)) ++equal;
   if (equal == count && count > 1) return fmt::format("dense<{}>", first);
-  if (count > kMostNumbers && is_written_as_bytes(value.type)) return fmt::format("dense<\"0x{}\">", hex(bytes));
+  if (count > kMaxNumbers && is_written_as_bytes(value.type)) return fmt::format("dense<\"0x{}\">", hex(bytes));
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < count; ++i) texts.push_back(element_text(value.type, bytes, i));
   return fmt::format("dense<{}>", nested(texts, value.shape));

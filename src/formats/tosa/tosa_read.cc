@@ -60,7 +60,7 @@ class Reader {
     if (size < *needed)
       return bad_input(fmt::format("{} bytes of data, but its type and shape need {}", size, *needed));
     if (bytes == nullptr) return Blob();
-    TRY(copier_.take(*needed));  // not copied here, but by whoever unpacks it
+    TRY(copier_.take(*needed));  // not copied here, but when it is unpacked
     const auto* start = reinterpret_cast<const std::byte*>(bytes->data());
     return file_.part(static_cast<std::uint64_t>(start - file_.bytes().data()), *needed).value_or(Blob());
   }
@@ -86,7 +86,7 @@ class Reader {
     Value value;
     value.type = TRY(type(wire.type()));
     value.shape = TRY(copier_.numbers<std::int32_t>(wire.shape()));
-    if (value.shape.size() > kMostDimensions) return bad_input(fmt::format("{} dimensions", value.shape.size()));
+    if (value.shape.size() > kMaxDimensions) return bad_input(fmt::format("{} dimensions", value.shape.size()));
     if (wire.data() != nullptr) value.data = TRY(data(wire.data(), value.type, value.shape));
     return add(wire.name(), std::move(value));
   }

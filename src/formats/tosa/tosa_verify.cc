@@ -1,4 +1,4 @@
-// What is known of each operator and type, and the rules that a graph must hold whoever reads it.
+// What is known of each operator and type, and the rules that every graph must keep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class GraphVerifier {
 
   static Expected<void> check(const Value& value) {
     if (value.type == Type::kUnknown) return bad_input("a value of no type");
-    if (value.shape.size() > kMostDimensions) return bad_input(fmt::format("{} dimensions", value.shape.size()));
+    if (value.shape.size() > kMaxDimensions) return bad_input(fmt::format("{} dimensions", value.shape.size()));
     const std::int32_t least = value.type == Type::kShape ? 0 : 1;
     for (const std::int32_t size : value.shape) {
       if (size < least) return bad_input(fmt::format("a size of {}", size));
@@ -156,11 +156,11 @@ bool Value::operator==(const Value& other) const {
 }
 
 std::optional<std::uint64_t> byte_count(Type type, std::span<const std::int32_t> shape) {
-  constexpr std::uint64_t kMostBits = std::uint64_t{1} << 43;
+  constexpr std::uint64_t kMaxBits = std::uint64_t{1} << 43;
   std::uint64_t bits = bits_of(type);
   for (const std::int32_t size : shape) {
     const auto product = size < 0 ? std::nullopt : multiply_sizes(bits, static_cast<std::uint64_t>(size));
-    if (!product || *product > kMostBits) return std::nullopt;
+    if (!product || *product > kMaxBits) return std::nullopt;
     bits = *product;
   }
   return (bits + 7) / 8;

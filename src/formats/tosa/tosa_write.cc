@@ -13,7 +13,7 @@ namespace {
 using flatbuffers::Offset;
 
 // Below what an offset of a flatbuffer can span, with room for tables.
-constexpr std::uint64_t kMostDataBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxDataBytes = std::uint64_t{1} << 30;
 
 class Writer {
  public:
@@ -155,7 +155,7 @@ Expected<std::vector<std::byte>> write_graph(const Graph& graph) {
   TRY(verify(graph));
   std::uint64_t bytes = 0;
   for (const Value& value : graph.values) bytes += value.data.size();
-  if (bytes > kMostDataBytes) {
+  if (bytes > kMaxDataBytes) {
     return fail(ErrorKind::kUnsupported, fmt::format("{} bytes of constants are more than one file can hold", bytes));
   }
   return Writer(graph).run();

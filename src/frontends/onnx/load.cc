@@ -200,10 +200,10 @@ Expected<void> Loader::load_outputs() {
 }
 
 Expected<isthmus::Graph> Loader::whole() {
-  constexpr std::int64_t kLeastIrVersion = 3;
-  if (model_.ir_version < kLeastIrVersion) {
-    return fail(ErrorKind::kUnsupported, fmt::format("the file has IR version {}; {} and later can be read",
-                                                     model_.ir_version, kLeastIrVersion));
+  constexpr std::int64_t kMinIrVersion = 3;
+  if (model_.ir_version < kMinIrVersion) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the file has IR version {}; {} and later can be read", model_.ir_version, kMinIrVersion));
   }
   for (const ValueInfo& info : model_.graph.values) declared_.emplace(info.name, &info);
   for (const ValueInfo& info : model_.graph.outputs) declared_.emplace(info.name, &info);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxItems = 4096;
 
-TensorView truth(bool value) {
+TensorView boolean(bool value) {
   return {DType::kBool, {}, {}, 0, Blob::owning({static_cast<std::byte>(value ? 1 : 0)})};
 }
 TensorView count_of(std::size_t value) {
@@ -84,7 +84,7 @@ Expected<Loader::Entities> Loader::sequence(OnnxStructure kind, const Visit& vis
       return Entities{TRY(input(visit, 0))};
     case OnnxStructure::kOptionalHasElement: {
       const bool has = !std::holds_alternative<NoEntity>(TRY(input(visit, 0)).value);
-      return Entities{Entity{constant(truth(has), name(), {})}};
+      return Entities{Entity{constant(boolean(has), name(), {})}};
     }
     default:
       return fail(ErrorKind::kUnsupported, "a structure of this kind");

@@ -264,7 +264,7 @@ class Loader {
   }
   Expected<ArgValue> arg(std::int64_t number, std::vector<ValueId>&) { return ArgValue{Dim(number)}; }
   Expected<ArgValue> arg(double number, std::vector<ValueId>&) { return ArgValue{number}; }
-  Expected<ArgValue> arg(bool truth, std::vector<ValueId>&) { return ArgValue{truth}; }
+  Expected<ArgValue> arg(bool boolean, std::vector<ValueId>&) { return ArgValue{boolean}; }
   Expected<ArgValue> arg(const pt2::Text& text, std::vector<ValueId>&) { return ArgValue{text.value}; }
   template <class Item>
   Expected<ArgValue> arg(const std::vector<Item>& items, std::vector<ValueId>& inputs) {
@@ -348,8 +348,8 @@ class Loader {
     if (const auto* number = std::get_if<pt2::SymFloatRef>(&output)) {
       return add_result(results, number->name, TensorType{DType::kF64, {}});
     }
-    if (const auto* truth = std::get_if<pt2::SymBoolRef>(&output)) {
-      return add_result(results, truth->name, TensorType{DType::kBool, {}});
+    if (const auto* boolean = std::get_if<pt2::SymBoolRef>(&output)) {
+      return add_result(results, boolean->name, TensorType{DType::kBool, {}});
     }
     if (std::holds_alternative<pt2::None>(output)) return {};
     return fail(ErrorKind::kUnsupported, "it has a result that is neither a tensor nor a number");

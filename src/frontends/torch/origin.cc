@@ -7,7 +7,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMostBytes = 256;
+constexpr std::size_t kMaxBytes = 256;
 
 bool is_inside_torch(std::string_view path) {
   return path.starts_with("torch/") || path.find("/torch/") != std::string_view::npos;
@@ -60,7 +60,7 @@ Origin origin_of(const std::map<std::string, std::string>& metadata) {
   Origin origin{user_line(entry("stack_trace")), called_function(entry("torch_fn")),
                 innermost_module(entry("nn_module_stack"))};
   for (std::string* part : {&origin.source, &origin.call, &origin.module}) {
-    if (part->size() > kMostBytes) part->resize(kMostBytes);
+    if (part->size() > kMaxBytes) part->resize(kMaxBytes);
   }
   return origin;
 }

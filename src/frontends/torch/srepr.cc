@@ -9,7 +9,7 @@ namespace isthmus {
 namespace {
 
 constexpr std::string_view kSymbolStart = "Symbol('";
-constexpr int kMostDepth = 64;
+constexpr int kMaxDepth = 64;
 
 class SreprReader {
  public:
@@ -39,7 +39,7 @@ class SreprReader {
   }
 
   std::optional<Dim> expression(int depth) {
-    if (depth > kMostDepth) return std::nullopt;
+    if (depth > kMaxDepth) return std::nullopt;
     if (take("Integer(")) return integer();
     if (take(kSymbolStart)) return symbol();
     for (const Function& function : kFunctions) {

@@ -193,7 +193,7 @@ Expected<Tensor> compute_any(const KernelContext& context) {
     return map_pairs<Number, Number>(context, result, [](Number a, Number b) { return Operation::apply(a, b); });
   }));
   if (context.dtype == DType::kBool) {
-    for (std::uint8_t& truth : result.mutable_data<std::uint8_t>()) truth = truth != 0 ? 1 : 0;
+    for (std::uint8_t& boolean : result.mutable_data<std::uint8_t>()) boolean = boolean != 0 ? 1 : 0;
   }
   return result;
 }

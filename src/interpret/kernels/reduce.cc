@@ -140,7 +140,7 @@ Expected<Tensor> position(const KernelContext& context) {
 
 // `kAll`: whether none is zero; otherwise whether any is not. NaN is not zero.
 template <bool kAll>
-Expected<Tensor> truth(const KernelContext& context) {
+Expected<Tensor> boolean(const KernelContext& context) {
   return dispatch(context.inputs[0].dtype(), [&]<class Number>(Number) -> Expected<Tensor> {
     return reduce<Number, std::uint8_t>(context, context.as<ReduceAttrs>().axes, [](const Members<Number>& members) {
       bool result = kAll;
@@ -226,8 +226,8 @@ std::span<const KernelDef> reduce_kernels() {
       {Op::kProd, prod},
       {Op::kAmax, extreme<true>},
       {Op::kAmin, extreme<false>},
-      {Op::kAny, truth<false>},
-      {Op::kAll, truth<true>},
+      {Op::kAny, boolean<false>},
+      {Op::kAll, boolean<true>},
       {Op::kArgmax, position<true>},
       {Op::kArgmin, position<false>},
       {Op::kVariance, variance},

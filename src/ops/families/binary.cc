@@ -12,7 +12,7 @@ bool is_one(const Call& call, std::string_view name) {
   const ArgValue* value = call.find(name);
   if (value == nullptr) return true;
   if (const auto* number = std::get_if<double>(&value->value)) return *number == 1;
-  if (const auto* truth = std::get_if<bool>(&value->value)) return *truth;
+  if (const auto* boolean = std::get_if<bool>(&value->value)) return *boolean;
   const auto* dim = std::get_if<Dim>(&value->value);
   return dim != nullptr && dim->is(1);
 }

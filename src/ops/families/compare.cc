@@ -8,7 +8,7 @@ namespace isthmus {
 namespace {
 
 template <Numbers kNumbers>
-Expected<TensorType> infer_truths(const InferContext& context) {
+Expected<TensorType> infer_bools(const InferContext& context) {
   TRY(demand(kNumbers, context.inputs[0]));
   return TensorType{DType::kBool, context.inputs[0].shape};
 }
@@ -17,17 +17,17 @@ Expected<TensorType> infer_comparison(const InferContext& context) {
   return TensorType{DType::kBool, TRY(infer_broadcast(Numbers::kAll, context)).shape};
 }
 
-Expected<ValueId> truth(Call& call, std::string_view name) { return call.operand(name, DType::kBool); }
+Expected<ValueId> boolean(Call& call, std::string_view name) { return call.operand(name, DType::kBool); }
 
 template <Op kOp>
 Expected<Values> read_logical(Call& call) {
-  const ValueId a = TRY(truth(call, "self"));
-  return one(call.binary(kOp, a, TRY(truth(call, "other"))));
+  const ValueId a = TRY(boolean(call, "self"));
+  return one(call.binary(kOp, a, TRY(boolean(call, "other"))));
 }
 
-Expected<Values> read_logical_not(Call& call) { return one(call.unary(Op::kLogicalNot, TRY(truth(call, "self")))); }
+Expected<Values> read_logical_not(Call& call) { return one(call.unary(Op::kLogicalNot, TRY(boolean(call, "self")))); }
 
-// On truths, bits and logic are one thing.
+// On bools, bits and logic are one thing.
 template <Op kBitwise, Op kLogical>
 Expected<Values> read_bitwise(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
@@ -146,13 +146,13 @@ Family compare_family() {
       comparison(Op::kLe, {{"aten.le", read_binary<Op::kLe>}, {"aten.less_equal", read_binary<Op::kLe>}}),
       comparison(Op::kGt, {{"aten.gt", read_binary<Op::kGt>}, {"aten.greater", read_binary<Op::kGt>}}),
       comparison(Op::kGe, {{"aten.ge", read_binary<Op::kGe>}, {"aten.greater_equal", read_binary<Op::kGe>}}),
-      logic(Op::kLogicalAnd, infer_binary<Numbers::kTruths>, {{"aten.logical_and", read_logical<Op::kLogicalAnd>}}),
-      logic(Op::kLogicalOr, infer_binary<Numbers::kTruths>, {{"aten.logical_or", read_logical<Op::kLogicalOr>}}),
-      logic(Op::kLogicalXor, infer_binary<Numbers::kTruths>, {{"aten.logical_xor", read_logical<Op::kLogicalXor>}}),
+      logic(Op::kLogicalAnd, infer_binary<Numbers::kBools>, {{"aten.logical_and", read_logical<Op::kLogicalAnd>}}),
+      logic(Op::kLogicalOr, infer_binary<Numbers::kBools>, {{"aten.logical_or", read_logical<Op::kLogicalOr>}}),
+      logic(Op::kLogicalXor, infer_binary<Numbers::kBools>, {{"aten.logical_xor", read_logical<Op::kLogicalXor>}}),
       {.op = Op::kLogicalNot,
        .flow = QFlow::kComputes,
        .roles = {Role::kCondition},
-       .infer = infer_unary<Numbers::kTruths>,
+       .infer = infer_unary<Numbers::kBools>,
        .spellings = {{"aten.logical_not", read_logical_not}},
        .is_elementwise = true},
       logic(Op::kBitwiseAnd, infer_binary<Numbers::kIntegers>, {}),
@@ -171,13 +171,13 @@ Family compare_family() {
       {.op = Op::kIsNan,
        .flow = QFlow::kComputes,
        .roles = {Role::kData},
-       .infer = infer_truths<Numbers::kFloats>,
+       .infer = infer_bools<Numbers::kFloats>,
        .spellings = {{"aten.isnan", read_isnan}},
        .is_elementwise = true},
       {.op = Op::kIsInf,
        .flow = QFlow::kComputes,
        .roles = {Role::kData},
-       .infer = infer_truths<Numbers::kFloats>,
+       .infer = infer_bools<Numbers::kFloats>,
        .spellings = {{"aten.isinf", read_isinf}},
        .is_elementwise = true},
   };

@@ -58,8 +58,8 @@ struct ResizeTarget {
 
 // size * scale, rounded down. A symbolic size needs a factor that is a fraction with a small power of two below.
 Expected<Dim> scaled_size(Call& call, Dim size, double scale) {
-  constexpr double kMost = 1 << 20;
-  if (!(scale > 0) || scale > kMost) return bad_input(fmt::format("{}: a scale of {}", call.target(), scale));
+  constexpr double kMax = 1 << 20;
+  if (!(scale > 0) || scale > kMax) return bad_input(fmt::format("{}: a scale of {}", call.target(), scale));
   if (size.is_fixed()) return Dim(static_cast<std::int64_t>(static_cast<double>(size.value()) * scale));
   for (std::int64_t below = 1; below <= 1024; below *= 2) {
     const double above = scale * static_cast<double>(below);
@@ -178,7 +178,7 @@ std::vector<float> coordinates(std::int64_t count, bool align_corners) {
 
 // Every pixel's (x, y, 1) times the matrix of its image.
 Expected<Values> read_affine_grid(Call& call) {
-  constexpr std::int64_t kMostPixels = 1 << 24;
+  constexpr std::int64_t kMaxPixels = 1 << 24;
   const ValueId theta = TRY(call.tensor("theta"));
   const Dims size = TRY(call.dims("size"));
   const bool align_corners = TRY(call.flag("align_corners", false));
@@ -187,7 +187,7 @@ Expected<Values> read_affine_grid(Call& call) {
   TRY(demand_list({size[2].value(), size[3].value()}, 2, 1, "size"));
   const std::int64_t height = size[2].value();
   const std::int64_t width = size[3].value();
-  if (height * width > kMostPixels) return Call::unsupported("a grid of so many pixels");
+  if (height * width > kMaxPixels) return Call::unsupported("a grid of so many pixels");
   const std::vector<float> ys = coordinates(height, align_corners);
   const std::vector<float> xs = coordinates(width, align_corners);
   std::vector<float> pixels;

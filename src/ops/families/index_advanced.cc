@@ -29,12 +29,12 @@ ValueId constant_of(Call& call, const Ints& numbers, const Ints& sizes) {
 
 // The positions where a known mask is true, as one index per axis of the mask.
 Expected<std::vector<ValueId>> positions_of(Call& call, ValueId mask) {
-  const auto truths = known_integers(call.graph(), mask);
+  const auto bools = known_integers(call.graph(), mask);
   const auto sizes = fixed_sizes(call.shape(mask));
-  if (!truths || !sizes) return Call::unsupported("the size of the result depends on the values of a mask");
+  if (!bools || !sizes) return Call::unsupported("the size of the result depends on the values of a mask");
   std::vector<Ints> positions(sizes->size());
-  for (std::size_t i = 0; i < truths->size(); ++i) {
-    if ((*truths)[i] == 0) continue;
+  for (std::size_t i = 0; i < bools->size(); ++i) {
+    if ((*bools)[i] == 0) continue;
     auto rest = static_cast<std::int64_t>(i);
     for (std::size_t axis = sizes->size(); axis-- > 0;) {
       positions[axis].push_back(rest % (*sizes)[axis]);
@@ -59,7 +59,7 @@ Expected<std::vector<Entry>> entries_of(Call& call, ValueId self) {
       entries.push_back({axis++, *item});
       continue;
     }
-    if (call.rank(*item) == 0) return Call::unsupported("a single truth as an index");
+    if (call.rank(*item) == 0) return Call::unsupported("a single bool as an index");
     for (std::int64_t k = 0; k < call.rank(*item); ++k) {
       if (axis + k < call.rank(self) && surely_differ(call.exprs(), call.size(*item, k), call.size(self, axis + k))) {
         return bad_input(fmt::format("a mask that does not fit dim {}", axis + k));
@@ -116,7 +116,7 @@ Expected<std::optional<ValueId>> known_index(Call& call, ValueId self, const std
   if (!sizes) return std::nullopt;
   std::int64_t count = 1;
   for (const std::int64_t size : *sizes) {
-    if (size > kMostElements || (count *= size) > kMostElements) return std::nullopt;
+    if (size > kMaxElements || (count *= size) > kMaxElements) return std::nullopt;
   }
   Ints positions(static_cast<std::size_t>(count), 0);
   for (const Entry& entry : entries) {

@@ -123,7 +123,7 @@ Expected<std::vector<ValueId>> read_one_hot(Call& call) {
     classes = call.result().shape.back().value();
   }
   if (classes < 1) return Call::unsupported("the number of classes depends on the values of a tensor");
-  if (classes > kMostElements) return Call::unsupported("an unreasonable number of classes");
+  if (classes > kMaxElements) return Call::unsupported("an unreasonable number of classes");
   Ints numbers(static_cast<std::size_t>(classes));
   std::iota(numbers.begin(), numbers.end(), 0);
   const ValueId column = TRY(call.cast(TRY(unsqueeze(call, self, call.rank(self))), DType::kI64));

@@ -206,7 +206,7 @@ Expected<std::vector<ValueId>> read_slice_scatter(Call& call) {
   if (!range.start.is_fixed() || !range.end.is_fixed()) {
     return Call::unsupported("writing to every n-th element needs a fixed size");
   }
-  if (range.end.value() - range.start.value() > kMostElements) return Call::unsupported("a slice of unreasonable size");
+  if (range.end.value() - range.start.value() > kMaxElements) return Call::unsupported("a slice of unreasonable size");
   Ints positions;
   for (std::int64_t i = range.start.value(); i < range.end.value();) {
     positions.push_back(i);
@@ -241,10 +241,10 @@ Expected<std::vector<ValueId>> read_diagonal_scatter(Call& call) {
   const Shape shape = call.shape(moved.value);
   const Dim rows = shape[shape.size() - 2];
   const Dim columns = shape.back();
-  if (!rows.is_fixed() || !columns.is_fixed() || columns.value() > kMostElements || rows.value() > kMostElements) {
+  if (!rows.is_fixed() || !columns.is_fixed() || columns.value() > kMaxElements || rows.value() > kMaxElements) {
     return Call::unsupported("a diagonal needs a fixed size");
   }
-  const std::int64_t offset = std::clamp(TRY(call.integer("offset", 0)), -kMostElements, kMostElements);
+  const std::int64_t offset = std::clamp(TRY(call.integer("offset", 0)), -kMaxElements, kMaxElements);
   Ints positions;
   for (std::int64_t i = 0; i < rows.value(); ++i) {
     if (i + offset >= 0 && i + offset < columns.value()) positions.push_back(i * columns.value() + i + offset);

@@ -12,10 +12,10 @@ namespace isthmus {
 namespace {
 
 // Offsets beyond this lie outside of any matrix.
-constexpr std::int64_t kMostOffset = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxOffset = std::int64_t{1} << 31;
 
 Expected<std::int64_t> offset_of(Call& call, std::string_view name) {
-  return std::clamp(TRY(call.integer(name, 0)), -kMostOffset, kMostOffset);
+  return std::clamp(TRY(call.integer(name, 0)), -kMaxOffset, kMaxOffset);
 }
 
 struct Axes {
@@ -49,7 +49,7 @@ Expected<ValueId> embedded(Call& call, ValueId value, std::int64_t offset) {
   const Dim size = call.size(value, call.rank(value) - 1);
   if (!size.is_fixed()) return Call::unsupported("a diagonal matrix needs a fixed size");
   const std::int64_t side = size.value() + std::abs(offset);
-  if (side > kMostElements) return Call::unsupported("a diagonal matrix of an unreasonable size");
+  if (side > kMaxElements) return Call::unsupported("a diagonal matrix of an unreasonable size");
   ValueId row = value;
   if (offset != 0) {
     PadAttrs pad;
@@ -100,7 +100,7 @@ Expected<std::vector<ValueId>> keep_band(Call& call, bool is_lower) {
   if (rank < 2) return bad_input(fmt::format("a triangle of a tensor of rank {}", rank));
   const std::int64_t diagonal = TRY(offset_of(call, "diagonal"));
   const ValueId mask = TRY(band_mask(call, call.size(self, rank - 2), call.size(self, rank - 1),
-                                     is_lower ? -2 * kMostOffset : diagonal, is_lower ? diagonal : 2 * kMostOffset));
+                                     is_lower ? -2 * kMaxOffset : diagonal, is_lower ? diagonal : 2 * kMaxOffset));
   return one(call.emit(Op::kWhere, NoAttrs{}, {mask, self, call.scalar(std::int64_t{0}, call.type(self).dtype)}));
 }
 Expected<std::vector<ValueId>> read_tril(Call& call) { return keep_band(call, true); }
@@ -123,7 +123,7 @@ Expected<std::vector<ValueId>> triangle_positions(Call& call, bool is_lower) {
   const std::int64_t columns = TRY(call.integer("col"));
   const std::int64_t offset = TRY(offset_of(call, "offset"));
   if (rows < 0 || columns < 0) return bad_input(fmt::format("a triangle of {} by {}", rows, columns));
-  if (rows > kMostElements || columns > kMostElements / std::max<std::int64_t>(rows, 1)) {
+  if (rows > kMaxElements || columns > kMaxElements / std::max<std::int64_t>(rows, 1)) {
     return Call::unsupported("a triangle of an unreasonable size");
   }
   Ints positions[2];
@@ -200,7 +200,7 @@ Expected<ValueId> diagonal_of_last(Emitter& emitter, ValueId value, std::int64_t
 
 Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_t least, std::int64_t most) {
   if (rows.is_fixed() && columns.is_fixed() && rows.value() >= 0 && columns.value() >= 0 &&
-      columns.value() <= kMostElements / std::max<std::int64_t>(rows.value(), 1)) {
+      columns.value() <= kMaxElements / std::max<std::int64_t>(rows.value(), 1)) {
     std::vector<std::byte> bytes;
     for (std::int64_t i = 0; i < rows.value(); ++i) {
       for (std::int64_t j = 0; j < columns.value(); ++j) bytes.push_back(std::byte{j - i >= least && j - i <= most});

@@ -116,7 +116,7 @@ Expected<Ints> spread(const Ints& counts) {
   Ints positions;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] < 0) return bad_input(fmt::format("repeated {} times", counts[i]));
-    if (counts[i] > kMostElements - static_cast<std::int64_t>(positions.size())) {
+    if (counts[i] > kMaxElements - static_cast<std::int64_t>(positions.size())) {
       return Call::unsupported("repeats to more elements than are reasonable");
     }
     positions.insert(positions.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
@@ -131,7 +131,7 @@ Expected<std::vector<ValueId>> read_repeat_interleave_counts(Call& call) {
   const Along along = TRY(along_dim(call, TRY(call.tensor("self"))));
   const Dim size = call.size(along.value, along.axis);
   if (!size.is_fixed()) return Call::unsupported("repeat_interleave with counts needs a fixed size");
-  if (counts->size() == 1 && size.value() <= kMostElements) {
+  if (counts->size() == 1 && size.value() <= kMaxElements) {
     const std::int64_t count = (*counts)[0];
     counts->assign(static_cast<std::size_t>(size.value()), count);
   }

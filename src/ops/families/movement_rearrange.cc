@@ -33,7 +33,7 @@ Expected<ValueId> rolled(Call& call, ValueId value, std::int64_t axis, Dim shift
   const Dim size = call.size(value, axis);
   if (size.is(0) || shift.is(0)) return value;
   // A shift that is surely shorter than the axis needs no modulo.
-  const bool is_short = shift.is_fixed() && shift.value() > -kMostElements && shift.value() < kMostElements &&
+  const bool is_short = shift.is_fixed() && shift.value() > -kMaxElements && shift.value() < kMaxElements &&
                         !size.is_fixed() && exprs.bounds(size).min.value_or(0) >= std::abs(shift.value());
   const Dim moved = !is_short ? exprs.modulo(shift, size) : shift.value() >= 0 ? shift : exprs.add(shift, size);
   if (moved.is(0)) return value;
@@ -88,7 +88,7 @@ Expected<Dim> divided(Call& call, Dim size, std::int64_t divisor) {
 }
 
 // Factors beyond this have squares that no size can be divided by.
-constexpr std::int64_t kMostFactor = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxFactor = std::int64_t{1} << 20;
 
 struct Image {
   ValueId value;
@@ -102,7 +102,7 @@ Expected<Image> image_of(Call& call, std::string_view factor_name) {
   const std::int64_t factor = TRY(call.integer(factor_name));
   const Shape shape = call.shape(self);
   if (shape.size() < 3) return bad_input(fmt::format("an image of rank {}", shape.size()));
-  if (factor < 1 || factor > kMostFactor) return bad_input(fmt::format("the factor is {}", factor));
+  if (factor < 1 || factor > kMaxFactor) return bad_input(fmt::format("the factor is {}", factor));
   const std::size_t rank = shape.size();
   return Image{self, Shape(shape.begin(), shape.end() - 3), shape[rank - 3], shape[rank - 2], shape[rank - 1], factor};
 }

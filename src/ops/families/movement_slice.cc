@@ -25,7 +25,7 @@ Dim clamped(Exprs& exprs, Dim bound, Dim size) {
   return is_negative(exprs, bound) ? exprs.max(exprs.add(bound, size), 0) : exprs.min(bound, size);
 }
 
-// Of a symbolic axis it may be unknown here, but known to whoever exported the model, that a bound needs no clamping.
+// Of a symbolic axis it may be unknown here, but known to the exporter, that a bound needs no clamping.
 Range as_declared(Exprs& exprs, Range range, Dim raw_start, Dim raw_end, Dim size, Dim declared) {
   if (exprs.subtract(range.end, range.start) == declared) return range;
   for (const Dim start : {range.start, raw_start, Dim(0)}) {

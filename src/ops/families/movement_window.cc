@@ -12,7 +12,7 @@ namespace isthmus {
 namespace {
 
 // Windows of a symbolic axis become one slice per element of the window; more of them than this are unreasonable.
-constexpr std::int64_t kMostSlices = 256;
+constexpr std::int64_t kMaxSlices = 256;
 
 Expected<std::vector<ValueId>> read_unfold(Call& call) {
   ValueId self = TRY(call.tensor("self"));
@@ -93,11 +93,11 @@ Expected<std::vector<ValueId>> read_as_strided(Call& call) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     if ((*sizes)[i] < 0 || (*strides)[i] < 0) return bad_input("as_strided with a negative size or stride");
-    if ((*sizes)[i] > kMostElements || (*strides)[i] > total.value()) {
+    if ((*sizes)[i] > kMaxElements || (*strides)[i] > total.value()) {
       return Call::unsupported("as_strided of an unreasonable size");
     }
     count *= (*sizes)[i];
-    if (count > kMostElements) return Call::unsupported("as_strided of an unreasonable size");
+    if (count > kMaxElements) return Call::unsupported("as_strided of an unreasonable size");
   }
   Ints positions(static_cast<std::size_t>(count), offset);
   std::int64_t repeat = count;
@@ -136,7 +136,7 @@ Expected<ValueId> windows(Emitter& emitter, ValueId value, std::int64_t axis, st
     return emitter.reshape(used, with_axis(emitter.shape(used), axis, {count, kernel}));
   }
   if (count.is_fixed()) {
-    if (count.value() > kMostElements / std::max<std::int64_t>(kernel, 1)) {
+    if (count.value() > kMaxElements / std::max<std::int64_t>(kernel, 1)) {
       return Call::unsupported("windows of an unreasonable size");
     }
     Ints positions;
@@ -146,7 +146,7 @@ Expected<ValueId> windows(Emitter& emitter, ValueId value, std::int64_t axis, st
     const ValueId picked = TRY(select_positions(emitter, value, axis, positions));
     return emitter.reshape(picked, with_axis(emitter.shape(picked), axis, {count, kernel}));
   }
-  if (kernel == 0 || kernel > kMostSlices) return Call::unsupported("windows of this size need an axis of fixed size");
+  if (kernel == 0 || kernel > kMaxSlices) return Call::unsupported("windows of this size need an axis of fixed size");
   std::vector<ValueId> parts;
   for (std::int64_t k = 0; k < kernel; ++k) {
     const ValueId part = TRY(strided_slice(emitter, value, axis, k * dilation, count, stride));

@@ -57,9 +57,9 @@ Expected<std::vector<Sides>> sides_of(Call& call, ValueId self, std::string_view
     return bad_input(fmt::format("{} numbers to pad a tensor of rank {}", list.size(), rank));
   }
   // Beyond this, sums with a size could not be told from symbolic ones.
-  constexpr std::int64_t kMostPadding = std::int64_t{1} << 30;
+  constexpr std::int64_t kMaxPadding = std::int64_t{1} << 30;
   for (const Dim number : list) {
-    if (number.is_fixed() && (number.value() > kMostPadding || number.value() < -kMostPadding)) {
+    if (number.is_fixed() && (number.value() > kMaxPadding || number.value() < -kMaxPadding)) {
       return bad_input(fmt::format("padding by {}", number.value()));
     }
   }

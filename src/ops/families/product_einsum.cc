@@ -9,7 +9,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMostLabels = 128;
+constexpr std::size_t kMaxLabels = 128;
 
 bool contains(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) != labels.end(); }
 
@@ -58,7 +58,7 @@ Expected<Labelled> without_repeats(Call& call, Labelled operand) {
   return operand;
 }
 
-// Sums over the labels that nobody needs.
+// Sums over the labels that the result does not need.
 Expected<Labelled> summed(Call& call, Labelled operand, const Labels& needed) {
   ReduceAttrs attrs;
   Labels kept;
@@ -96,7 +96,7 @@ Labels joined(const Labels& a, const Labels& b) {
   return result;
 }
 
-// The product of two, summed over the labels of both that nobody needs.
+// The product of two, summed over the labels of both that the result does not need.
 Expected<Labelled> pair(Call& call, Labelled a, Labelled b, const Labels& needed) {
   a = TRY(summed(call, std::move(a), joined(needed, b.labels)));
   b = TRY(summed(call, std::move(b), joined(needed, a.labels)));
@@ -222,7 +222,7 @@ Expected<Equation> parse_equation(Call& call, std::string_view text, const Value
 Expected<ValueId> contract(Call& call, std::vector<Labelled> operands, const Labels& result) {
   if (operands.empty()) return bad_input(call.target() + ": nothing to multiply");
   for (Labelled& operand : operands) {
-    if (operand.labels.size() > kMostLabels) return Call::unsupported("a tensor of so many axes");
+    if (operand.labels.size() > kMaxLabels) return Call::unsupported("a tensor of so many axes");
     operand = TRY(without_repeats(call, std::move(operand)));
   }
   Labelled product = std::move(operands[0]);

@@ -10,8 +10,8 @@
 namespace isthmus {
 namespace {
 
-// More steps would make graphs that nobody can use.
-constexpr std::int64_t kMostSteps = 4096;
+// More steps would make graphs too large to use.
+constexpr std::int64_t kMaxSteps = 4096;
 
 enum class Unit : std::uint8_t { kLstm, kGru, kTanh, kRelu };
 
@@ -149,7 +149,7 @@ Expected<Values> read_layers(Call& call, Unit unit) {
   }
   const Dim steps = call.size(input, time_axis);
   if (!steps.is_fixed()) return Call::unsupported("a recurrent layer needs a fixed number of steps");
-  if (steps.value() < 1 || steps.value() > kMostSteps) {
+  if (steps.value() < 1 || steps.value() > kMaxSteps) {
     return Call::unsupported(fmt::format("a recurrent layer of {} steps", steps.value()));
   }
   const std::int64_t directions = is_bidirectional ? 2 : 1;

@@ -62,7 +62,7 @@ Expected<TensorType> infer_position(const InferContext& context) {
   return result;
 }
 
-Expected<TensorType> infer_truth(const InferContext& context) {
+Expected<TensorType> infer_bool(const InferContext& context) {
   TRY(demand_numbers(context.inputs[0]));
   TensorType result = TRY(infer_reduced<ReduceAttrs>(context));
   result.dtype = DType::kBool;
@@ -162,13 +162,13 @@ Expected<Values> read_argmax(Call& call) { return read_position(call, Op::kArgma
 Expected<Values> read_argmin(Call& call) { return read_position(call, Op::kArgmin); }
 
 // PyTorch answers bytes with bytes.
-Expected<Values> read_truth(Call& call, Op op) {
+Expected<Values> read_bool(Call& call, Op op) {
   const ValueId self = TRY(call.tensor("self"));
   const ValueId result = TRY(reduce(call, op, self, TRY(axes_to_reduce(call, self)), TRY(call.flag("keepdim", false))));
   return one(call.cast(result, call.type(self).dtype == DType::kU8 ? DType::kU8 : DType::kBool));
 }
-Expected<Values> read_any(Call& call) { return read_truth(call, Op::kAny); }
-Expected<Values> read_all(Call& call) { return read_truth(call, Op::kAll); }
+Expected<Values> read_any(Call& call) { return read_bool(call, Op::kAny); }
+Expected<Values> read_all(Call& call) { return read_bool(call, Op::kAll); }
 
 Expected<Values> read_count_nonzero(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
@@ -248,12 +248,12 @@ Family reduce_family() {
       {.op = Op::kAny,
        .flow = QFlow::kComputes,
        .roles = kRoles,
-       .infer = infer_truth,
+       .infer = infer_bool,
        .spellings = {{"aten.any", read_any}}},
       {.op = Op::kAll,
        .flow = QFlow::kComputes,
        .roles = kRoles,
-       .infer = infer_truth,
+       .infer = infer_bool,
        .spellings = {{"aten.all", read_all}}},
       {.op = Op::kArgmax,
        .flow = QFlow::kComputes,

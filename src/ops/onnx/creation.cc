@@ -85,7 +85,7 @@ Expected<Values> read_eye_like(Call& call) {
   if (!fixed || fixed->size() != 2) return Call::unsupported("a unit matrix that needs a fixed size");
   const std::int64_t rows = (*fixed)[0];
   const std::int64_t columns = (*fixed)[1];
-  if (rows < 0 || columns < 0 || (columns > 0 && rows > kMostElements / columns)) {
+  if (rows < 0 || columns < 0 || (columns > 0 && rows > kMaxElements / columns)) {
     return Call::unsupported("a unit matrix of this size");
   }
   const std::int64_t shift = TRY(call.integer("k", 0));
@@ -101,7 +101,7 @@ Expected<Values> read_eye_like(Call& call) {
 // Windows of signals: sums of cosines over a length that is known.
 Expected<Values> read_window(Call& call, const std::vector<double>& factors) {
   const std::int64_t size = TRY(integer(call, "size"));
-  if (size < 1 || size > kMostElements) return bad_input(fmt::format("a window of {}", size));
+  if (size < 1 || size > kMaxElements) return bad_input(fmt::format("a window of {}", size));
   const auto period = static_cast<double>(TRY(call.flag("periodic", true)) ? size : size - 1);
   constexpr double kTwoPi = 6.283185307179586;
   std::vector<float> values;

@@ -97,7 +97,7 @@ Expected<ValueId> resize_axis(Call& call, ValueId value, const Resize& resize, c
     }
     return select_positions(call, value, axis.axis, places);
   }
-  if (axis.from > kMostElements / axis.to) return Call::unsupported("a matrix of this size");
+  if (axis.from > kMaxElements / axis.to) return Call::unsupported("a matrix of this size");
   const std::vector<float> weights = matrix(resize, axis);
   std::vector<std::byte> bytes(weights.size() * sizeof(float));
   std::memcpy(bytes.data(), weights.data(), bytes.size());
@@ -198,7 +198,7 @@ Expected<Values> resize(Call& call, Resize with) {
       axis.scale = scales[i];
       axis.to = static_cast<std::int64_t>(std::floor(static_cast<double>(axis.from) * scales[i]));
     }
-    if (axis.from < 1 || axis.to < 1 || axis.to > kMostElements) {
+    if (axis.from < 1 || axis.to < 1 || axis.to > kMaxElements) {
       return bad_input(fmt::format("an axis of size {} becomes one of {}", axis.from, axis.to));
     }
     axes.push_back(axis);

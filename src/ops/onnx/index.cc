@@ -144,7 +144,7 @@ Expected<Values> read_one_hot(Call& call) {
   const ValueId given = TRY(call.tensor("indices"));
   const double number_of_places = TRY(number(call, "depth"));
   const ValueId values = TRY(call.tensor("values"));
-  if (!(number_of_places >= 0) || number_of_places > static_cast<double>(kMostElements)) {
+  if (!(number_of_places >= 0) || number_of_places > static_cast<double>(kMaxElements)) {
     return bad_input(fmt::format("a depth of {}", number_of_places));
   }
   const auto depth = static_cast<std::int64_t>(number_of_places);

@@ -80,7 +80,7 @@ Expected<ValueId> full_share(Call& call, const Pool& pool) {
     const std::int64_t size = (*sizes)[i];
     const std::int64_t count =
         (size + pool.padding[2 * i] + pool.padding[2 * i + 1] - pool.kernel[i]) / pool.stride[i] + 1;
-    if (count < 1 || count > kMostElements) return bad_input(fmt::format("{} windows", count));
+    if (count < 1 || count > kMaxElements) return bad_input(fmt::format("{} windows", count));
     std::vector<float> shares;
     for (std::int64_t at = 0; at < count; ++at) {
       const std::int64_t start = at * pool.stride[i] - pool.padding[2 * i];

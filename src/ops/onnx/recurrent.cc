@@ -151,9 +151,10 @@ Expected<ValueId> linear(Call& call, ValueId x, ValueId weight, std::optional<Va
 
 // The state is reset before it is multiplied: gates in ONNX's order, update, reset and hidden.
 Expected<Values> reset_first(Call& call, const Layer& layer) {
-  constexpr std::int64_t kMaxSteps = 4096;
+  constexpr std::int64_t kMaxUnrolledSteps = 4096;
   const Dim steps = call.size(layer.input, 0);
-  if (!steps.is_fixed() || steps.value() > kMaxSteps) return Call::unsupported("a sequence that needs a fixed length");
+  if (!steps.is_fixed() || steps.value() > kMaxUnrolledSteps)
+    return Call::unsupported("a sequence that needs a fixed length");
   const std::int64_t size = layer.hidden;
   const std::size_t stride = layer.weights.size() / layer.directions;
   Values all;

@@ -190,7 +190,7 @@ class ProgramBuilder {
   }
   Expected<pte::ValueIndex> known_output(const ArgValue& argument) {
     if (std::holds_alternative<NoneArg>(argument.value)) return values_.none();
-    if (const auto* flag = std::get_if<bool>(&argument.value)) return values_.truth(*flag);
+    if (const auto* flag = std::get_if<bool>(&argument.value)) return values_.boolean(*flag);
     if (const auto* number = std::get_if<double>(&argument.value)) return values_.real(*number);
     if (const auto* text = std::get_if<std::string>(&argument.value)) return values_.text(*text);
     const auto* dim = std::get_if<Dim>(&argument.value);

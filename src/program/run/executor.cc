@@ -106,8 +106,8 @@ class Executor {
   Expected<Jump> step(const pte::JumpFalseCall& call) {
     const Slot& condition = state_.slots[call.condition];
     bool is_true = true;
-    if (const auto* truth = std::get_if<bool>(&condition)) {
-      is_true = *truth;
+    if (const auto* boolean = std::get_if<bool>(&condition)) {
+      is_true = *boolean;
     } else if (const auto* tensor = std::get_if<LiveTensor>(&condition); tensor && tensor->dtype == DType::kBool) {
       const Tensor elements = TRY(read(*tensor));
       is_true = std::ranges::all_of(elements.bytes(), [](std::byte b) { return b != std::byte{0}; });
@@ -166,8 +166,8 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
       outputs.emplace_back(tensor_of(DType::kI64, *integer));
     } else if (const auto* number = std::get_if<double>(&slot)) {
       outputs.emplace_back(tensor_of(DType::kF64, *number));
-    } else if (const auto* truth = std::get_if<bool>(&slot)) {
-      outputs.emplace_back(tensor_of(DType::kBool, static_cast<std::uint8_t>(*truth ? 1 : 0)));
+    } else if (const auto* boolean = std::get_if<bool>(&slot)) {
+      outputs.emplace_back(tensor_of(DType::kBool, static_cast<std::uint8_t>(*boolean ? 1 : 0)));
     } else {
       outputs.emplace_back();
     }

@@ -187,7 +187,7 @@ class Loader {
 
 Memory allocate(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 64;
-  // Zero pages that nobody touches cost nothing.
+  // Untouched zero pages cost nothing.
   auto* memory = static_cast<std::byte*>(std::calloc(bytes + xnnpack::kExtraBytes + kAlignment, 1));
   if (memory == nullptr) return {};
   const std::uint64_t misplaced = reinterpret_cast<std::uintptr_t>(memory) % kAlignment;

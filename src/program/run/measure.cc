@@ -15,7 +15,7 @@ namespace isthmus::run {
 namespace {
 
 constexpr double kWarmUpShare = 0.1;
-constexpr std::size_t kMostRuns = 10'000'000;
+constexpr std::size_t kMaxRuns = 10'000'000;
 
 class Clock {
  public:
@@ -65,7 +65,7 @@ Expected<Measurement> measure_calls(const std::function<Expected<void>()>& call,
   do {
     times.push_back(TRY(timed_run()));
     if (options.after) options.after(std::min(clock.seconds() / options.seconds, 1.0));
-  } while (clock.seconds() < options.seconds && times.size() < kMostRuns);
+  } while (clock.seconds() < options.seconds && times.size() < kMaxRuns);
 
   if (waited) result.waited = (seconds_without_cpu().value_or(*waited) - *waited) / clock.seconds();
   std::ranges::sort(times);

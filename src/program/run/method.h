@@ -55,7 +55,7 @@ struct OperatorTime {
 
 class Method {
  public:
-  // Verifies the whole file, whoever wrote it. Named data and constants stay in the file where they can.
+  // Verifies the whole file. Named data and constants stay in the file where they can.
   static Expected<Method> load(const Blob& file, const std::string& name = "forward", const LoadOptions& options = {});
 
   Method(Method&&) noexcept;

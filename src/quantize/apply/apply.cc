@@ -176,10 +176,10 @@ class Applier {
 
   // Large constant data of a float node are kept as codes: a quarter of the file, for one conversion in each run.
   bool is_kept_as_codes(const Node& node, std::size_t i) const {
-    constexpr std::int64_t kLeastElements = 4096;
+    constexpr std::int64_t kMinElements = 4096;
     const Constant* constant = graph_.constant(node.inputs[i]);
     return plan_.has_ranges && target_.integers.has_float && constant != nullptr && constant->data &&
-           constant->data->dtype == DType::kF32 && constant->data->element_count() >= kLeastElements &&
+           constant->data->dtype == DType::kF32 && constant->data->element_count() >= kMinElements &&
            is_data_input(node.op, i) && !node.in_float;
   }
   // Nothing where some have no code.
@@ -212,7 +212,7 @@ class Applier {
     if (!picks_rows || moments.nans + moments.infinities > 0) return false;
     const double most =
         std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
-    const Quant quant{{static_cast<float>(std::max(most / 127, kLeastScale))}, 0, -1};
+    const Quant quant{{static_cast<float>(std::max(most / 127, kMinScale))}, 0, -1};
     const auto scale = static_cast<double>(quant.scale());
     if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares) return false;
     std::vector<std::int64_t> sizes = data.sizes();

@@ -14,11 +14,11 @@
 namespace isthmus {
 namespace {
 
-constexpr double kMostCode = 127;
+constexpr double kMaxCode = 127;
 // Of weights that are codes already: the one step below -127 is lost, and no other.
-constexpr int kMostSteps = 128;
+constexpr int kMaxSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
-constexpr double kMostBias = 0x1p30;
+constexpr double kMaxBias = 0x1p30;
 // So much may the products of a sum reach.
 constexpr double kMaxProducts = 0x1p29;
 
@@ -59,9 +59,7 @@ Channels channels_of(const Node& node, const TensorView& weights) {
   return {weights.sizes, 1, std::get<ConvTransposeAttrs>(node.attrs).groups};
 }
 
-double code_of(double number, double scale) {
-  return std::clamp(std::nearbyint(number / scale), -kMostCode, kMostCode);
-}
+double code_of(double number, double scale) { return std::clamp(std::nearbyint(number / scale), -kMaxCode, kMaxCode); }
 
 double largest(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
   double most = 0;
@@ -104,10 +102,10 @@ double square_error(std::span<const float> numbers, float scale, float inverse) 
 double least_squares_scale(const Channels& layout, std::span<const float> numbers, std::size_t channel, double most) {
   constexpr int kCandidates = 20;
   constexpr double kStep = 0.0125;
-  double best_scale = most / kMostCode;
+  double best_scale = most / kMaxCode;
   double best_loss = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kCandidates; ++i) {
-    const auto scale = static_cast<float>(most * (1 - kStep * i) / kMostCode);
+    const auto scale = static_cast<float>(most * (1 - kStep * i) / kMaxCode);
     const float inverse = 1 / scale;
     double loss = 0;
     layout.each_run(numbers, channel, [&](std::span<const float> run) { loss += square_error(run, scale, inverse); });
@@ -122,12 +120,12 @@ double least_squares_scale(const Channels& layout, std::span<const float> number
 // Of weights that are codes already, as an archive that is quantized has them. Where they need less than half of the
 // codes, steps are so many times finer that they do: the weights are as exact, and a bias loses less.
 std::optional<double> weight_grid(std::span<const float> numbers) {
-  const auto grid = grid_of(numbers, kMostSteps);
+  const auto grid = grid_of(numbers, kMaxSteps);
   if (!grid) return std::nullopt;
   double most = 0;
   for (const float number : numbers) most = std::max(most, std::abs(static_cast<double>(number)));
   const double codes = std::round(most / static_cast<double>(*grid));
-  return static_cast<double>(*grid) / std::max(std::floor(kMostCode / codes), 1.0);
+  return static_cast<double>(*grid) / std::max(std::floor(kMaxCode / codes), 1.0);
 }
 std::optional<double> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
   std::vector<float> all;
@@ -140,7 +138,7 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
                    const LayerOptions& options, std::span<float> offsets) {
   if (options.sums == nullptr || options.result_scale == 0) return;
   for (std::size_t c = 0; c < offsets.size(); ++c) {
-    const double rounded = largest(layout, numbers, c) / kMostCode * static_cast<double>(layout.outer * layout.inner);
+    const double rounded = largest(layout, numbers, c) / kMaxCode * static_cast<double>(layout.outer * layout.inner);
     const double products =
         kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, c) + rounded);
     const double most = products + 512 * static_cast<double>(options.result_scale);
@@ -155,7 +153,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
     const double own = largest(layout, numbers, c);
     most = std::max(most, own);
-    scales[c] = own / kMostCode;
+    scales[c] = own / kMaxCode;
     const auto grid = options.per_channel ? own_grid(layout, numbers, c) : std::nullopt;
     if (grid) {
       scales[c] = *grid;
@@ -164,7 +162,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
     }
   }
   // A channel without weights has a scale like the others.
-  double usual = most > 0 ? most / kMostCode : 1;
+  double usual = most > 0 ? most / kMaxCode : 1;
   if (!options.per_channel) usual = weight_grid(numbers).value_or(usual);
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
@@ -181,11 +179,11 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
       const std::size_t first = options.per_channel ? c : 0;
       const std::size_t last = options.per_channel ? c + 1 : bias.size();
       for (std::size_t k = first; k < last; ++k) {
-        const double needed = std::abs(static_cast<double>(bias[k])) / (static_cast<double>(input_scale) * kMostBias);
+        const double needed = std::abs(static_cast<double>(bias[k])) / (static_cast<double>(input_scale) * kMaxBias);
         scale = std::max(scale, needed);
       }
     }
-    result.push_back(static_cast<float>(std::max(scale, kLeastScale)));
+    result.push_back(static_cast<float>(std::max(scale, kMinScale)));
   }
   if (!options.per_channel) result.resize(1);
   return result;
@@ -207,7 +205,7 @@ void balance(std::span<const float> numbers, double scale, std::span<std::int8_t
     }
     const double own = 1 + 2 * step * error(best);
     const bool pays = (1 - kAlike) * own + kAlike * (1 - 2 * std::abs(sum)) < 0;
-    if (!pays || std::abs(codes[best] + step) > static_cast<int>(kMostCode)) return;
+    if (!pays || std::abs(codes[best] + step) > static_cast<int>(kMaxCode)) return;
     codes[best] = static_cast<std::int8_t>(codes[best] + step);
     sum += step;
   }
@@ -271,7 +269,7 @@ class JointRounding {
       }
       form = error_form(moments, group, corrected);
     }
-    round_together(weights, scale, form, static_cast<int>(kMostCode), quantized);
+    round_together(weights, scale, form, static_cast<int>(kMaxCode), quantized);
   }
 
  private:
@@ -352,12 +350,12 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     const float offset_scale = bias_scale(input_scale, scale_of(c));
     if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
     const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
-    double most = 2 * kMostBias - 1;
+    double most = 2 * kMaxBias - 1;
     if (options.sums != nullptr && options.result_scale > 0) {
       // With a bias beyond this, every sum saturates as it does with this one.
       const double shown = 512 * static_cast<double>(options.result_scale) / static_cast<double>(offset_scale);
       const double products = kMaxInputDifference * sum_of(layout, std::span<const std::int8_t>(codes), c);
-      most = std::min(std::ceil(products + shown), kMostBias);
+      most = std::min(std::ceil(products + shown), kMaxBias);
     }
     const auto stored = static_cast<std::int32_t>(std::clamp(code, -most, most));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));

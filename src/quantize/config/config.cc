@@ -20,8 +20,8 @@ namespace isthmus {
 namespace {
 
 // Far beyond what anybody writes; rules times nodes times globs stays small.
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostRules = 1000;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLongestGlob = 200;
 
 std::size_t line_of(const toml::source_region& region) { return region.begin.line; }
@@ -70,7 +70,7 @@ auto choice(const toml::node& node, const Words& words) -> Expected<decltype(std
   return bad_input(fmt::format("expected \"{}\"{}", fmt::join(names, "\" or \""),
                                text == nullptr ? std::string() : did_you_mean(text->get(), names)));
 }
-Expected<bool> truth(const toml::node& node) {
+Expected<bool> boolean(const toml::node& node) {
   if (const auto* value = node.as_boolean()) return value->get();
   return bad_input("expected true or false");
 }
@@ -101,8 +101,8 @@ Expected<void> read_choice(const toml::node& node, Settings& settings) {
   return {};
 }
 template <auto Member, class Settings>
-Expected<void> read_truth(const toml::node& node, Settings& settings) {
-  settings.*Member = TRY(truth(node));
+Expected<void> read_bool(const toml::node& node, Settings& settings) {
+  settings.*Member = TRY(boolean(node));
   return {};
 }
 template <auto Member>
@@ -141,8 +141,8 @@ Expected<void> read_widen(const toml::node& node, QuantConfig& config) {
 }
 Expected<void> read_promote(const toml::node& node, QuantConfig& config) {
   const auto* value = node.as_integer();
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (value == nullptr || value->get() < 0 || value->get() > kMost) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (value == nullptr || value->get() < 0 || value->get() > kMax) {
     return bad_input("expected how many nodes, a whole number from 0 up");
   }
   config.promote = static_cast<std::size_t>(value->get());
@@ -167,12 +167,12 @@ Expected<void> read_rule_estimator(const toml::node& node, QuantRule& rule) {
 }
 // Zero has a code in every quantization, and scales are numbers that devices take.
 Expected<void> read_range(const toml::node& node, QuantRule& rule) {
-  constexpr double kMost = 1e30;
+  constexpr double kMax = 1e30;
   const auto* list = node.as_array();
   const bool is_pair = list != nullptr && list->size() == 2;
   const Range range = is_pair ? Range{number((*list)[0]), number((*list)[1])} : Range{};
   const bool has_zero = range.min <= 0 && range.max >= 0;
-  if (!has_zero || !(range.min >= -kMost && range.max <= kMost && range.max - range.min >= 1 / kMost)) {
+  if (!has_zero || !(range.min >= -kMax && range.max <= kMax && range.max - range.min >= 1 / kMax)) {
     return bad_input("expected [least, greatest], two numbers with 0 between them");
   }
   rule.range = range;
@@ -183,16 +183,16 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"activations", read_choice<&QuantConfig::storage, kStorages, QuantConfig>},
     {"estimator", read_estimator},
     {"percentile", read_percentile},
-    {"per_channel", read_truth<&QuantConfig::per_channel, QuantConfig>},
+    {"per_channel", read_bool<&QuantConfig::per_channel, QuantConfig>},
     {"cut_bits", read_cut_bits},
     {"inputs", read_choice<&QuantConfig::inputs, kBorders, QuantConfig>},
     {"outputs", read_choice<&QuantConfig::outputs, kBorders, QuantConfig>},
     {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>},
     {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
     {"weight_rounding", read_choice<&QuantConfig::rounds_together, kRoundings, QuantConfig>},
-    {"equalize", read_truth<&QuantConfig::equalize, QuantConfig>},
+    {"equalize", read_bool<&QuantConfig::equalize, QuantConfig>},
     {"front", read_front},
-    {"wide", read_truth<&QuantConfig::wide, QuantConfig>},
+    {"wide", read_bool<&QuantConfig::wide, QuantConfig>},
     {"widen", read_widen},
     {"promote", read_promote},
 };
@@ -202,7 +202,7 @@ constexpr Key<QuantRule> kRuleKeys[] = {
     {"op", read_op},
     {"precision", read_precision},
     {"estimator", read_rule_estimator},
-    {"per_channel", read_truth<&QuantRule::per_channel, QuantRule>},
+    {"per_channel", read_bool<&QuantRule::per_channel, QuantRule>},
     {"range", read_range},
 };
 constexpr std::string_view kRule = "rule";
@@ -256,8 +256,8 @@ Expected<std::vector<QuantRule>> read_rules(const toml::key& key, const toml::no
   if (list == nullptr || !std::ranges::all_of(*list, [](const toml::node& item) { return item.is_table(); })) {
     return wrong(path, line_of(key.source()), "rules are a list of tables: each begins with [[rule]]");
   }
-  if (list->size() > kMostRules) {
-    return wrong(path, line_of(key.source()), fmt::format("{} rules, at most {}", list->size(), kMostRules));
+  if (list->size() > kMaxRules) {
+    return wrong(path, line_of(key.source()), fmt::format("{} rules, at most {}", list->size(), kMaxRules));
   }
   std::vector<QuantRule> rules;
   for (const toml::node& item : *list) rules.push_back(TRY(read_rule(*item.as_table(), path)));
@@ -265,7 +265,7 @@ Expected<std::vector<QuantRule>> read_rules(const toml::key& key, const toml::no
 }
 
 Expected<toml::table> parsed(std::string_view text, const std::string& path) {
-  if (text.size() > kMostBytes) return bad_input(fmt::format("{}: larger than {} bytes", harmless(path), kMostBytes));
+  if (text.size() > kMaxBytes) return bad_input(fmt::format("{}: larger than {} bytes", harmless(path), kMaxBytes));
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {

@@ -48,7 +48,7 @@ std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const TargetDe
                    "quantize activations to int8 in PyTorch"};
   }
   const auto scale = static_cast<float>(attrs.scale);
-  if (!std::isnormal(scale) || static_cast<double>(scale) < kLeastScale) {
+  if (!std::isnormal(scale) || static_cast<double>(scale) < kMinScale) {
     return Refusal{"pin-scale", fmt::format("its scale {} is too close to nothing", float_text(attrs.scale)),
                    "give the observer in PyTorch a larger eps"};
   }

@@ -1,7 +1,7 @@
 // Parameters that the model itself asks for: those of an archive that PyTorch has quantized.
 //
 // They stand in its fake_quantize nodes, which make of every number the nearest one that has a code. The result of such
-// a node is a value like others whose parameters nobody may change; what only such nodes read, over movers and clamps,
+// a node is a value like others with fixed parameters; what only such nodes read, over movers and clamps,
 // has no reader before it is rounded. A dynamic_quantize asks for parameters that are chosen as the model runs:
 // layers behind it quantize each row where the device has that, and are like any other where it has not. Scales for
 // each channel of an activation are for no device.
@@ -18,7 +18,7 @@
 
 namespace isthmus {
 
-// Parameters that nobody may change.
+// Fixed parameters.
 struct Pin {
   Quant quant;
   DType storage = DType::kI8;
@@ -45,7 +45,7 @@ Expected<Graph> with_conversions(const Graph& graph);
 // The graph with other parameters in some of its pins.
 Graph with_pins(const Graph& graph, const Pins& changed);
 
-// By value: whether all who read it are pins, or sharing nodes whose results only pins read, so that nobody sees its
+// By value: whether all who read it are pins, or sharing nodes whose results only pins read, so that nothing sees its
 // numbers. `shares` by node.
 std::vector<bool> values_before_pins(const Graph& graph, const Pins& pins, const std::vector<bool>& shares);
 

@@ -140,7 +140,7 @@ Expected<Range> Ranges::shared(std::span<const ValueId> values) {
     if (is_known()) parts.push_back(TRY(statistics_of(id)));
   }
   if (!is_known()) return hull;
-  // The estimator of whoever computes counts before that of an input or a constant.
+  // The estimator of the node that computes it counts before that of an input or a constant.
   const ValueId first = *std::ranges::min_element(values, {}, [&](ValueId id) {
     const RangeOptions options = options_of(id, storage_[id.index]);
     return std::tuple(graph_[id].kind != ValueKind::kResult, options.estimator, options.percentile, options.levels);

@@ -67,8 +67,8 @@ TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const st
     const auto scale = static_cast<double>(quant->scales[quant->scales.size() == 1 ? 0 : c]);
     const double code =
         static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(std::clamp(by[c], -most, most) / scale);
-    constexpr double kMost = 0x1p30;  // the sum that is added to it needs the rest
-    result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(code, -kMost, kMost));
+    constexpr double kMax = 0x1p30;  // the sum that is added to it needs the rest
+    result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(code, -kMax, kMax));
   }
   return result.view();
 }
@@ -222,7 +222,7 @@ class Corrector {
   Quantized& quantized_;
   const IntegerKernels& kernels_;
   std::span<const std::vector<Tensor>> samples_;
-  std::map<ValueId, NodeId> clamps_;  // by the one value that they read, if nobody else does
+  std::map<ValueId, NodeId> clamps_;  // by the one value that they read, if nothing else does
   std::map<ValueId, ChannelMeans> model_means_;
   std::vector<std::size_t> last_reader_;
   std::vector<StateValues> states_;  // by sample: what the model in float has there before it

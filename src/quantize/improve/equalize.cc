@@ -18,15 +18,15 @@ namespace isthmus {
 namespace {
 
 // A channel is never magnified by more: it may be all but dead.
-constexpr double kMostFactor = 64;
+constexpr double kMaxFactor = 64;
 // Values with more are left alone: they have no channels to speak of.
 constexpr std::size_t kMaxChannels = 16384;
 // How much less noise a stream must bring to those who read it: afterwards nothing is known of how its numbers are
 // spread, so that no range can be chosen that leaves out the farthest of them.
-constexpr double kLeastGain = 1.05;
+constexpr double kMinGain = 1.05;
 
 enum class Scaling : std::uint8_t {
-  kNone,    // whoever is next to it cannot be scaled
+  kNone,    // its neighbour cannot be scaled
   kPasses,  // the result scales as its data inputs do, channel by channel
   kJoins,   // the channels of the result are those of its inputs, one input after the other
   kLayer,   // has weights that take factors of its input, and of its result
@@ -98,7 +98,7 @@ using Factors = std::vector<double>;
 double factor_of(double ratio) {
   constexpr double kStepsPerOctave = 128;
   const double steps = std::nearbyint(portable::log2(ratio) / 2 * kStepsPerOctave);
-  return std::min(portable::exp2(steps / kStepsPerOctave), kMostFactor);
+  return std::min(portable::exp2(steps / kStepsPerOctave), kMaxFactor);
 }
 
 class Equalizer {
@@ -259,7 +259,7 @@ class Equalizer {
     }
     std::erase_if(scaled_, [&](std::uint32_t stream) {
       const auto found = noise.find(stream);
-      return found == noise.end() || !(found->second.before > kLeastGain * found->second.after);
+      return found == noise.end() || !(found->second.before > kMinGain * found->second.after);
     });
   }
 

@@ -41,7 +41,7 @@ class Transport {
     }
   }
 
-  // By place, when all is moved: whether anything could still go from there to somebody who takes it, or to one of
+  // By place, when all is moved: whether anything could still flow from there to a sink, or to one of
   // these.
   std::vector<bool> reaching(std::vector<std::uint32_t> others) {
     const std::vector<std::uint32_t> found = all_before(std::move(others));
@@ -83,7 +83,7 @@ class Transport {
     demand_[place] -= amount;
   }
 
-  // All from which something can go to somebody who takes it or to one of these, the nearest first.
+  // All from which something can flow to a sink or to one of these, the nearest first.
   std::vector<std::uint32_t> all_before(std::vector<std::uint32_t> ends) {
     distance_.assign(surplus_.size(), kFar);
     for (std::uint32_t v = 0; v < surplus_.size(); ++v) {
@@ -136,7 +136,7 @@ class Transport {
     }
   }
 
-  // False where nobody can be reached any more.
+  // False where no sink can be reached any more.
   bool relabel(std::uint32_t place) {
     std::uint32_t nearest = kFar;
     for (std::uint32_t i = first_[place]; i < first_[place + 1]; ++i) {
@@ -154,7 +154,7 @@ class Transport {
   std::vector<Arc> arcs_;
   std::vector<std::uint32_t> distance_;  // by place
   std::vector<std::uint32_t> next_;      // by place: the arc to try next
-  std::deque<std::uint32_t> waiting_;    // places that have something to give, and somebody to give it to
+  std::deque<std::uint32_t> waiting_;    // places with excess flow and a reachable sink
   std::uint64_t work_ = 0;               // since distances were measured
 };
 

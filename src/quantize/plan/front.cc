@@ -51,7 +51,7 @@ double products_of(const Graph& graph, const Node& node) {
 }
 
 std::vector<bool> front_layers(const Graph& graph, double share) {
-  constexpr double kMostWeights = 0.01;  // of all
+  constexpr double kMaxWeights = 0.01;  // of all
   const std::size_t count = graph.nodes().size();
   std::vector<Cost> costs(count);
   std::vector<std::size_t> depth(graph.values().size(), 0);  // layers up to the value
@@ -60,7 +60,7 @@ std::vector<bool> front_layers(const Graph& graph, double share) {
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
     costs[i] = cost_of(graph, node);
-    left = {left.products + share * costs[i].products, left.weights + kMostWeights * costs[i].weights};
+    left = {left.products + share * costs[i].products, left.weights + kMaxWeights * costs[i].weights};
     std::size_t before = 0;
     for (const ValueId input : node.inputs) before = std::max(before, depth[input.index]);
     for (const ValueId output : node.outputs) depth[output.index] = before + (costs[i].products > 0 ? 1 : 0);

@@ -34,7 +34,7 @@ struct Edge {
   bool is_fused = false;
 };
 
-// The width of the range that somebody outside of a group wants one of its values to have.
+// The width of the range that a reader outside of a group wants one of its values to have.
 struct Need {
   double width = kUnlimited;
   ValueId value{};
@@ -84,7 +84,7 @@ class Solver {
     TRY(find_readers());
     // A value that is rescaled is read by that rescale, from outside of the group that it is rescaled to.
     bool has_changed = true;
-    for (int round = 0; has_changed && round < kMostRounds; ++round) {
+    for (int round = 0; has_changed && round < kMaxRounds; ++round) {
       join_all();
       has_changed = false;
       for (const Refused& cut : cuts_) {
@@ -96,13 +96,13 @@ class Solver {
       }
     }
     is_rescaled_.assign(is_rescaled_.size(), false);
-    for (int round = 0; round < kMostRounds && take_back_cuts(); ++round) {
+    for (int round = 0; round < kMaxRounds && take_back_cuts(); ++round) {
     }
     return result();
   }
 
  private:
-  static constexpr int kMostRounds = 16;
+  static constexpr int kMaxRounds = 16;
   // Two pins that differ, or one that cannot hold what others need.
   struct Clash {
     ValueId pin;
@@ -199,7 +199,7 @@ class Solver {
     return {};
   }
 
-  // What was in codes of a wide range before somebody took a part of it has lost its bits: no rescale brings them back.
+  // What was in codes of a wide range before a part of it was taken has lost its bits: no rescale brings them back.
   void find_finest() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
@@ -333,7 +333,7 @@ class Solver {
     }
   }
 
-  // Joins what is cut although nobody would lose by it, now that all groups are known: who reads through a rescale
+  // Joins what is cut although no reader would lose by it, now that all groups are known: who reads through a rescale
   // needs no more than the group behind it can show. False where there is no such cut.
   bool take_back_cuts() {
     find_states();

@@ -32,7 +32,7 @@ struct GroupingInput {
 // have them where they are read, each reader its own.
 std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
                                   const QuantConfig& config);
-// Whether a value comes into being as codes, so that whoever wants it otherwise must convert it.
+// Whether a value comes into being as codes, so that a reader that wants it otherwise must convert it.
 bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
                       ValueId id);
 
@@ -43,7 +43,7 @@ struct Grouping {
 };
 
 // Joins the two sides of ties, those whose rescale would be the dearest first, wherever no reader that stands outside
-// of the group would lose too much; a tie that cannot be kept is cut. No cut can be taken back alone: somebody would
+// of the group would lose too much; a tie that cannot be kept is cut. No cut can be taken back alone: a reader would
 // lose too much. The order of ties depends on bytes, ranges and names, never on the order of nodes or inputs.
 Expected<Grouping> group_values(const GroupingInput& input, Ranges& ranges);
 

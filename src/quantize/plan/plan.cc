@@ -79,7 +79,7 @@ Quant unknown_parameters(const Graph& graph, const Group& group) {
     if (!narrowest || clamp->max - clamp->min < narrowest->max - narrowest->min) narrowest = {clamp->min, clamp->max};
   }
   if (!narrowest) return {{1.0F}, 0, -1};
-  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kLeastScale, 1.0);
+  const double scale = std::clamp((narrowest->max - narrowest->min) / 2, kMinScale, 1.0);
   Quant quant{{static_cast<float>(scale)}, 0, -1};
   if (group.storage == DType::kI16) return quant;
   const double middle = (narrowest->min + narrowest->max) / 2;
@@ -147,10 +147,10 @@ void warn_of_pins(const Graph& graph, const QuantPlan& plan, const QuantConfig& 
 
 // Where the archive has quantized a part of the model only.
 void warn_of_unknown(const Graph& graph, const QuantPlan& plan, Diagnostics& diagnostics) {
-  constexpr std::size_t kMostNames = 5;
+  constexpr std::size_t kMaxNames = 5;
   std::vector<std::string> names;
   for (const std::uint32_t group : plan.unknown) {
-    if (names.size() < kMostNames) names.push_back("%" + graph[plan.groups[group].members[0].value].name);
+    if (names.size() < kMaxNames) names.push_back("%" + graph[plan.groups[group].members[0].value].name);
   }
   const std::size_t others = plan.unknown.size() - names.size();
   diagnostics.warn(kNotPinned, names[0].substr(1),
@@ -198,10 +198,10 @@ Quant parameters_of(Range range, DType storage) {
   Quant quant;
   if (storage == DType::kI16) {
     const double most = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
-    quant.scales = {static_cast<float>(std::max(most / 32767, kLeastScale))};
+    quant.scales = {static_cast<float>(std::max(most / 32767, kMinScale))};
     return quant;
   }
-  const double scale = max > min ? std::max((max - min) / 255, kLeastScale) : 1;
+  const double scale = max > min ? std::max((max - min) / 255, kMinScale) : 1;
   quant.scales = {static_cast<float>(scale)};
   const double zero_point = std::round(-128 - min / static_cast<double>(quant.scales[0]));
   quant.zero_point = static_cast<std::int32_t>(std::clamp(zero_point, -128.0, 127.0));

@@ -22,7 +22,7 @@ namespace isthmus {
 
 enum class Precision : std::uint8_t {
   kFloat,
-  kRows,  // floats in and out, weights in codes; the device quantizes each row as it comes
+  kRows,  // floats in and out, weights in codes; the device quantizes each row dynamically
   kCodes,
 };
 
@@ -37,7 +37,7 @@ enum class PrecisionCause : std::uint8_t {
   kLayer,         // it has weights, and the device computes it with codes
   kFused,         // a clamp that is part of the node before it
   kOnlyIntegers,  // the device has no floats
-  kWide,          // nor that, and its result has 16 bits: nobody multiplies its codes
+  kWide,          // nor that, and its result has 16 bits: nothing multiplies it
   kArchive,       // the archive has quantized it
   kLeftInFloat,   // the archive has quantized other nodes, not this one
   kFewestBytes,   // so the fewest bytes change their precision around it
@@ -52,7 +52,7 @@ struct Tie {
 
 enum class CutCause : std::uint8_t {
   kPrecision,  // other readers of the value, or of what is tied to it, would lose bits
-  kPins,       // parameters that nobody may change disagree
+  kPins,       // fixed parameters disagree
   kRatio,      // the device has no such ratio of scales
   kStorage,    // codes of another width
 };

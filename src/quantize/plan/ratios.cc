@@ -168,7 +168,7 @@ std::vector<const RatioLimit*> limits_of(const IntegerRules& rules, Op op) {
 }
 
 Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPlan& plan) {
-  constexpr int kMostSweeps = 64;
+  constexpr int kMaxSweeps = 64;
   std::vector<double> weight_scales(graph.nodes().size(), 0);
   std::vector<std::pair<NodeId, const RatioLimit*>> demands;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
@@ -186,7 +186,7 @@ Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPl
   }
   if (demands.empty() && sums.empty()) return {};
   const std::vector<std::uint64_t> structure = structure_of(graph);
-  for (int i = 0; i < kMostSweeps; ++i) {
+  for (int i = 0; i < kMaxSweeps; ++i) {
     Sweep sweep(graph, plan, weight_scales, structure);
     for (const auto& [node, limit] : demands) sweep.visit(node, *limit);
     for (const auto& [node, limit, reach] : sums) sweep.visit(node, *limit, reach);

@@ -31,15 +31,15 @@ DType constant_storage(const Graph& graph, const IntegerRules& rules, NodeId id,
 
 // Those of a grid that the numbers lie on, as an archive that is quantized has it, where 8 bits can number it.
 Quant constant_parameters(const Graph& graph, ValueId id, Range range, DType storage) {
-  constexpr int kMostSteps = 255;
+  constexpr int kMaxSteps = 255;
   const Constant* constant = graph.constant(id);
   const bool is_searched = storage == DType::kI8 && constant != nullptr && constant->data;
   const Tensor data = is_searched ? Tensor::from(*constant->data) : Tensor();
-  const auto step = is_searched && data.dtype() == DType::kF32 ? grid_of(data.data<float>(), kMostSteps) : std::nullopt;
+  const auto step = is_searched && data.dtype() == DType::kF32 ? grid_of(data.data<float>(), kMaxSteps) : std::nullopt;
   if (!step) return parameters_of(range, storage);
   const double least = std::round(std::min(range.min, 0.0) / static_cast<double>(*step));
   const double most = std::round(std::max(range.max, 0.0) / static_cast<double>(*step));
-  if (most - least > kMostSteps) return parameters_of(range, storage);
+  if (most - least > kMaxSteps) return parameters_of(range, storage);
   return {{*step}, static_cast<std::int32_t>(-128 - least), -1};
 }
 

@@ -17,7 +17,7 @@ namespace proof {
 namespace {
 
 // Weights are symmetric: the code that has no opposite is not used.
-constexpr std::int8_t kLeastWeight = -127;
+constexpr std::int8_t kMinWeight = -127;
 
 class Proof {
  public:
@@ -58,7 +58,7 @@ class Proof {
     }
   }
 
-  // What parameters are, whoever uses them.
+  // What parameters are, whatever uses them.
   Expected<void> value(ValueId id) const {
     const TensorType& type = graph_.type(id);
     if (!type.quant) return {};
@@ -197,7 +197,7 @@ class Proof {
     return {};
   }
 
-  // Truths and indices (of comparisons, argmax) are what they are; everything else that is made of codes is codes.
+  // Bools and indices (of comparisons, argmax) are what they are; everything else that is made of codes is codes.
   Expected<void> result(const Node& node) const {
     const ValueId id = node.outputs[0];
     if (is_codes(id)) return stored(node, id, false);
@@ -219,7 +219,7 @@ class Proof {
     if (constant == nullptr || !constant->data) return {};
     const Blob codes = contiguous_bytes(*constant->data);
     for (const std::byte byte : codes.bytes()) {
-      if (static_cast<std::int8_t>(byte) >= kLeastWeight) continue;
+      if (static_cast<std::int8_t>(byte) >= kMinWeight) continue;
       return broken(node, "codes of its weight lie between -127 and 127", fmt::format("%{} has -128", graph_[id].name));
     }
     return {};

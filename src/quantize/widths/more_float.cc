@@ -28,7 +28,7 @@ constexpr double kEnoughForFloat = 0x1p-16;
 constexpr double kMaxWeights = 0.05;
 constexpr double kFreeWeights = 4096;
 // More nodes than that at once cost too much in any model.
-constexpr std::size_t kMostNodesAtOnce = 64;
+constexpr std::size_t kMaxNodesAtOnce = 64;
 
 class FloatChooser {
  public:
@@ -247,7 +247,7 @@ class FloatChooser {
         for (const Read& read : readers_[v]) {
           if (in_codes(read.node)) change(read.node, result);
         }
-        if (result.nodes.size() > kMostNodesAtOnce) return {};
+        if (result.nodes.size() > kMaxNodesAtOnce) return {};
       }
     }
     std::ranges::sort(result.nodes);

@@ -39,7 +39,7 @@ struct LayerNoise {
 LayerNoise layer_noise(const Graph& graph, const Node& node) {
   const Constant* constant = graph.constant(node.inputs[1]);
   if (constant == nullptr || !constant->data || constant->data->dtype != DType::kF32) return {1, 0};
-  constexpr double kMostCode = 127;
+  constexpr double kMaxCode = 127;
   const Tensor data = Tensor::from(*constant->data);
   const auto channels = static_cast<std::size_t>(data.rank() > 0 ? std::max<std::int64_t>(data.size(0), 1) : 1);
   const std::size_t length = data.data<float>().size() / channels;
@@ -50,7 +50,7 @@ LayerNoise layer_noise(const Graph& graph, const Node& node) {
       result.gain += static_cast<double>(weight) * static_cast<double>(weight);
       most = std::max(most, std::abs(static_cast<double>(weight)));
     }
-    result.of_weights += most / kMostCode * most / kMostCode / 12 * static_cast<double>(length);
+    result.of_weights += most / kMaxCode * most / kMaxCode / 12 * static_cast<double>(length);
   }
   return {result.gain / static_cast<double>(channels), result.of_weights / static_cast<double>(channels)};
 }
@@ -106,7 +106,7 @@ double gain_of(const Graph& graph, Ranges& ranges, const Node& node, std::size_t
 
 NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
   // Of thousands of sums one after the other: more noise than that tells nothing, and must not become infinite.
-  constexpr double kMost = 1e60;
+  constexpr double kMax = 1e60;
   std::vector<ValueId> outputs;
   for (const Output& output : graph.outputs()) {
     const auto* id = std::get_if<ValueId>(&output.value);
@@ -134,10 +134,10 @@ NoiseModel NoiseModel::of(const Graph& graph, Ranges& ranges) {
       const double of_weights = layer.of_weights * (layer.of_weights > 0 ? spread_of(ranges, input).power : 0);
       model.of_layer_[n] += of_weights;
       for (std::size_t o = 0; o < count; ++o) {
-        const double here = std::min(gain * of_result[o], kMost);
+        const double here = std::min(gain * of_result[o], kMax);
         model.of_read_[n][i][o] = here;
-        model.of_value_[input.index][o] = std::min(model.of_value_[input.index][o] + here, kMost);
-        model.of_weights_[o] = std::min(model.of_weights_[o] + of_weights * of_result[o], kMost);
+        model.of_value_[input.index][o] = std::min(model.of_value_[input.index][o] + here, kMax);
+        model.of_weights_[o] = std::min(model.of_weights_[o] + of_weights * of_result[o], kMax);
       }
     }
   }

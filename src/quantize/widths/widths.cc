@@ -1,4 +1,4 @@
-// Everything is wide until somebody objects, and then whatever depends on that.
+// Every value is wide until a reader objects, then all that depends on it is narrow.
 #include "quantize/widths/widths.h"
 
 #include <algorithm>

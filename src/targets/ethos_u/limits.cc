@@ -13,7 +13,7 @@ namespace {
 using tosa::Type;
 using Violation = std::optional<std::string>;
 
-constexpr std::int64_t kMostLevel = 8192;
+constexpr std::int64_t kMaxLevel = 8192;
 
 Violation met() { return std::nullopt; }
 std::int64_t product(const Ints& numbers) {
@@ -54,23 +54,23 @@ Violation wide_to_wide(const TosaForm& form) {
 }
 
 // Ranks, sizes, lists.
-template <std::size_t kMost>
+template <std::size_t kMax>
 Violation rank(const TosaForm& form) {
-  if (form.output.shape.size() > kMost) return text(form.output);
+  if (form.output.shape.size() > kMax) return text(form.output);
   for (const TosaTensor& input : form.inputs) {
-    if (input.shape.size() > kMost) return text(input);
+    if (input.shape.size() > kMax) return text(input);
   }
   return met();
 }
-template <std::size_t kMost>
+template <std::size_t kMax>
 Violation list_length(const TosaForm& form) {
-  return form.inputs.size() <= kMost ? met() : Violation(fmt::format("{}", form.inputs.size()));
+  return form.inputs.size() <= kMax ? met() : Violation(fmt::format("{}", form.inputs.size()));
 }
 // All axes but the batch's.
 Violation image_sides(const TosaForm& form) {
   for (const TosaTensor* tensor : {&form.inputs[0], static_cast<const TosaTensor*>(&form.output)}) {
     for (std::size_t i = 1; i < tensor->shape.size(); ++i) {
-      if (tensor->shape[i] > kMostCount) return text(*tensor);
+      if (tensor->shape[i] > kMaxCount) return text(*tensor);
     }
   }
   return met();
@@ -80,33 +80,33 @@ Violation sums_beside(const TosaForm& form) {
   const auto axis = static_cast<std::ptrdiff_t>(form.axis);
   const Ints before(shape.begin(), shape.begin() + axis);
   const Ints after(shape.begin() + axis + 1, shape.end());
-  const bool is_met = shape[static_cast<std::size_t>(axis)] <= kMostCount && product(before) <= kMostCount &&
-                      product(after) <= kMostCount;
+  const bool is_met =
+      shape[static_cast<std::size_t>(axis)] <= kMaxCount && product(before) <= kMaxCount && product(after) <= kMaxCount;
   return is_met ? met() : Violation(fmt::format("axis {} of {}", axis, text(form.inputs[0])));
 }
 Violation transposed_product(const TosaForm& form) {
   Ints sizes = form.inputs[0].shape;
   if (sizes.size() <= 2 || form.inputs[0].type == Type::kI32) return met();
   std::ranges::sort(sizes);
-  return product({sizes.begin() + 2, sizes.end()}) <= kMostCount ? met() : Violation(text(form.inputs[0]));
+  return product({sizes.begin() + 2, sizes.end()}) <= kMaxCount ? met() : Violation(text(form.inputs[0]));
 }
 Violation transposed_i32(const TosaForm& form) {
   return form.inputs[0].type == Type::kI32 && form.inputs[0].shape.size() > 4 ? Violation(text(form.inputs[0])) : met();
 }
 
 // Windows.
-template <std::int64_t kMost>
+template <std::int64_t kMax>
 Violation strides(const TosaForm& form) {
-  const bool is_met = std::ranges::all_of(form.stride, [](auto stride) { return stride >= 1 && stride <= kMost; });
+  const bool is_met = std::ranges::all_of(form.stride, [](auto stride) { return stride >= 1 && stride <= kMax; });
   return is_met ? met() : Violation(numbers_text(form.stride));
 }
-template <std::int64_t kMostHeight, std::int64_t kMostArea>
+template <std::int64_t kMaxHeight, std::int64_t kMaxArea>
 Violation kernel(const TosaForm& form) {
-  const bool is_met = form.kernel[0] <= kMostHeight && product(form.kernel) <= kMostArea;
+  const bool is_met = form.kernel[0] <= kMaxHeight && product(form.kernel) <= kMaxArea;
   return is_met ? met() : Violation(numbers_text(form.kernel));
 }
 Violation level_window(const TosaForm& form) {
-  const auto is_met = [](std::int64_t number) { return number <= kMostLevel; };
+  const auto is_met = [](std::int64_t number) { return number <= kMaxLevel; };
   for (std::size_t i = 0; i < form.kernel.size(); ++i) {
     const std::int64_t dilation = form.dilation.empty() ? 1 : form.dilation[i];
     if (!is_met(form.kernel[i] * dilation)) return numbers_text(form.kernel);
@@ -138,7 +138,7 @@ Violation taps(const TosaForm& form) {
   const Ints& weight = form.inputs[1].shape;
   const std::int64_t count =
       form.op == tosa::Op::kDepthwiseConv2d ? weight[0] * weight[1] : product(weight) / weight[0];
-  return count <= kMostCount ? met() : Violation(fmt::format("{}", count));
+  return count <= kMaxCount ? met() : Violation(fmt::format("{}", count));
 }
 Violation transposed_strides(const TosaForm& form) {
   const Ints& image = form.inputs[0].shape;
@@ -167,10 +167,10 @@ Violation resize_level(const TosaForm& form) {
     const std::int64_t d = form.scale[2 * i + 1];
     const std::int64_t offset = form.offset[i];
     const std::int64_t border = form.border[i];
-    constexpr std::int64_t kMostSize = 16384;
+    constexpr std::int64_t kMaxSize = 16384;
     const bool is_met = n <= 2048 && d < 16 * n && n <= 256 * d && offset >= -n && offset < 16 * n &&
-                        border >= -16 * n && border < n && form.inputs[0].shape[i + 1] < kMostSize &&
-                        form.output.shape[i + 1] < kMostSize;
+                        border >= -16 * n && border < n && form.inputs[0].shape[i + 1] < kMaxSize &&
+                        form.output.shape[i + 1] < kMaxSize;
     if (!is_met) return fmt::format("{} to {}", text(form.inputs[0]), text(form.output));
   }
   return met();
@@ -191,7 +191,7 @@ constexpr Limit not_on_u55(tosa::Op op) { return {op, kOnU55, kNoForm, "U55 and 
 constexpr Limit kLimits[] = {
     {tosa::Op::kInvalid, kEverywhere, kRank, "tensors have at most 6 axes", rank<6>},
     {tosa::Op::kInvalid, kEverywhere, kKernelSize, "windows and pads are at most 8192 long", level_window},
-    {tosa::Op::kInvalid, kEverywhere, kStride, "strides are at most 8192", strides<kMostLevel>},
+    {tosa::Op::kInvalid, kEverywhere, kStride, "strides are at most 8192", strides<kMaxLevel>},
     {tosa::Op::kConcat, kEverywhere, kListLength, "at most 64 tensors are joined", list_length<kMaxCatInputs>},
     {tosa::Op::kAvgPool2d, kEverywhere, kKernelSize, "each pad is smaller than the window", pad_in_window},
     {tosa::Op::kMaxPool2d, kEverywhere, kKernelSize, "each pad is smaller than the window", pad_in_window},
@@ -220,30 +220,30 @@ constexpr Limit kLimits[] = {
     not_on_u55(tosa::Op::kScatter),
     {tosa::Op::kInvalid, kOnU55, kCodeType, "no tensor is of bools", no_bools},
     {tosa::Op::kConv2d, kOnU55, kCodeType, "its input is of 8 or 16 bits", first_input_type<Type::kI8, Type::kI16>},
-    {tosa::Op::kConv2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMostStride>},
+    {tosa::Op::kConv2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMaxStride>},
     {tosa::Op::kConv2d, kOnU55, kKernelSize, "the window is at most 64 high and has at most 4096 taps",
-     kernel<kMostFilterHeight, 4096>},
+     kernel<kMaxFilterHeight, 4096>},
     {tosa::Op::kConv2d, kOnU55, kDimRange, "the magnitudes of a filter's weights add up to at most 127 * 65536", taps},
     {tosa::Op::kConv2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},
-    {tosa::Op::kDepthwiseConv2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMostStride>},
+    {tosa::Op::kDepthwiseConv2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMaxStride>},
     {tosa::Op::kDepthwiseConv2d, kOnU55, kKernelSize, "the window is at most 64 high and has at most 4096 taps",
-     kernel<kMostFilterHeight, 4096>},
+     kernel<kMaxFilterHeight, 4096>},
     {tosa::Op::kDepthwiseConv2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},
     {tosa::Op::kTransposeConv2d, kOnU55, kCodeType, "its input is of 8 bits", first_input_type<Type::kI8>},
     {tosa::Op::kTransposeConv2d, kOnU55, kStride,
      "strides are [1,1] or [2,2], or [1,2] and [2,1] where the other axis is one long", transposed_strides},
     {tosa::Op::kTransposeConv2d, kOnU55, kKernelSize, "the window is at most 64 high and has at most 4096 taps",
-     kernel<kMostFilterHeight, 4096>},
+     kernel<kMaxFilterHeight, 4096>},
     {tosa::Op::kTransposeConv2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},
     {tosa::Op::kMatMul, kOnU55, kCodeType, "both factors are of 8 bits", input_types<Type::kI8>},
     {tosa::Op::kMatMul, kOnU55, kDimRange, "rows, columns and depth are at most 65536", image_sides},
     {tosa::Op::kAvgPool2d, kOnU55, kBatch, "the batch is one", one_image},
-    {tosa::Op::kAvgPool2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMostStride>},
+    {tosa::Op::kAvgPool2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMaxStride>},
     {tosa::Op::kAvgPool2d, kOnU55, kKernelSize, "a window over padding is at most 8 by 8", padded_kernel},
     {tosa::Op::kAvgPool2d, kOnU55, kKernelSize, "the window is at most 256 high and has at most 65536 taps",
      kernel<256, 65536>},
     {tosa::Op::kAvgPool2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},
-    {tosa::Op::kMaxPool2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMostStride>},
+    {tosa::Op::kMaxPool2d, kOnU55, kStride, "each stride is 1 to 3", strides<kMaxStride>},
     {tosa::Op::kMaxPool2d, kOnU55, kKernelSize, "the window is at most 256 high and has at most 65536 taps",
      kernel<256, 65536>},
     {tosa::Op::kMaxPool2d, kOnU55, kDimRange, "height, width and channels are at most 65536", image_sides},

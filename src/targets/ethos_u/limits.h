@@ -15,9 +15,9 @@
 namespace isthmus::ethos_u {
 
 // Of U55, where a rewrite aims at them.
-inline constexpr std::int64_t kMostStride = 3;
-inline constexpr std::int64_t kMostFilterHeight = 64;
-inline constexpr std::int64_t kMostCount = 65536;  // along an axis
+inline constexpr std::int64_t kMaxStride = 3;
+inline constexpr std::int64_t kMaxFilterHeight = 64;
+inline constexpr std::int64_t kMaxCount = 65536;  // along an axis
 // Of level 8K.
 inline constexpr std::size_t kMaxRank = 6;  // level 8K
 inline constexpr std::size_t kMaxCatInputs = 64;

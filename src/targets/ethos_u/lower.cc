@@ -42,7 +42,7 @@ class SegmentLowering {
  private:
   using Key = std::pair<std::uint32_t, Order>;
 
-  // Some limits are about places of axes. Whoever would not keep them in the order that is best for all has the
+  // Some limits are about places of axes. A node that would not keep them in the order that is best for all has the
   // model's own, in which the device was asked about it.
   std::vector<OrderDemand> choose_orders() {
     std::vector<OrderDemand> demands;
@@ -78,7 +78,7 @@ class SegmentLowering {
     return result;
   }
 
-  // The value in this order, turned where nobody has done it yet.
+  // The value in this order, turned where that is not done yet.
   Expected<Operand> in_order(ValueId id, const Order& order) {
     const Key key{id.index, order};
     if (const auto found = made_.find(key); found != made_.end()) return found->second;

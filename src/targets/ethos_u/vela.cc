@@ -18,9 +18,9 @@ namespace {
 
 // The last lines, in which a program says why it ended.
 std::string end_of(std::string_view text) {
-  constexpr std::size_t kMostBytes = 1000;
+  constexpr std::size_t kMaxBytes = 1000;
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  if (text.size() > kMostBytes) text.remove_prefix(text.size() - kMostBytes);
+  if (text.size() > kMaxBytes) text.remove_prefix(text.size() - kMaxBytes);
   return std::string(text);
 }
 

@@ -54,7 +54,7 @@ void CallWriter::call(std::string_view kernel, std::vector<pte::ValueIndex> args
 void CallWriter::copy(pte::ValueIndex from, pte::ValueIndex to) { call(names::kClone, {from, values_.none()}, {to}); }
 
 void CallWriter::write_back(pte::ValueIndex place, pte::ValueIndex written) {
-  plan_.chains[0].instructions.push_back(made(names::kCopyInPlace, {place, written, values_.truth(false), place}));
+  plan_.chains[0].instructions.push_back(made(names::kCopyInPlace, {place, written, values_.boolean(false), place}));
 }
 
 Expected<pte::ValueIndex> CallWriter::size(Dim dim) {

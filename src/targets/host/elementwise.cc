@@ -97,12 +97,12 @@ Expected<void> write_leaky_relu(NodeWriter& node) {
 Expected<void> write_nan_to_num(NodeWriter& node) {
   const NanToNumAttrs& attrs = node.as<NanToNumAttrs>();
   const TensorType& type = node.type(0);
-  const TensorType truths{DType::kBool, type.shape};
+  const TensorType bools{DType::kBool, type.shape};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const pte::ValueIndex x = TRY(node.input(0));
-  const pte::ValueIndex is_nan = TRY(node.step(names::kIsNan, {x}, truths));
-  const pte::ValueIndex is_most = TRY(node.step(names::kEqNumber, {x, node.real(kInfinity)}, truths));
-  const pte::ValueIndex is_least = TRY(node.step(names::kEqNumber, {x, node.real(-kInfinity)}, truths));
+  const pte::ValueIndex is_nan = TRY(node.step(names::kIsNan, {x}, bools));
+  const pte::ValueIndex is_most = TRY(node.step(names::kEqNumber, {x, node.real(kInfinity)}, bools));
+  const pte::ValueIndex is_least = TRY(node.step(names::kEqNumber, {x, node.real(-kInfinity)}, bools));
   const std::string_view fill = names::kMaskedFill;
   const pte::ValueIndex numbers = TRY(node.step(fill, {x, is_nan, node.real(attrs.nan)}, type));
   const pte::ValueIndex below = TRY(node.step(fill, {numbers, is_most, node.real(attrs.posinf)}, type));
@@ -113,12 +113,12 @@ Expected<void> write_nan_to_num(NodeWriter& node) {
 Expected<void> write_copysign(NodeWriter& node) {
   const TensorType& type = node.type(0);
   const TensorType& sign = node.type(1);
-  const TensorType truths{DType::kBool, sign.shape};
+  const TensorType bools{DType::kBool, sign.shape};
   const pte::ValueIndex b = TRY(node.input(1));
-  const pte::ValueIndex is_below = TRY(node.step(names::kLtNumber, {b, node.real(0)}, truths));
+  const pte::ValueIndex is_below = TRY(node.step(names::kLtNumber, {b, node.real(0)}, bools));
   const pte::ValueIndex inverse = TRY(node.step(names::kReciprocal, {b}, sign));
-  const pte::ValueIndex is_inverse_below = TRY(node.step(names::kLtNumber, {inverse, node.real(0)}, truths));
-  const pte::ValueIndex is_negative = TRY(node.step(names::kLogicalOr, {is_below, is_inverse_below}, truths));
+  const pte::ValueIndex is_inverse_below = TRY(node.step(names::kLtNumber, {inverse, node.real(0)}, bools));
+  const pte::ValueIndex is_negative = TRY(node.step(names::kLogicalOr, {is_below, is_inverse_below}, bools));
   const pte::ValueIndex any_zero = TRY(node.step(names::kAbs, {TRY(node.input(0))}, type));
   const pte::ValueIndex size = TRY(node.step(names::kAddNumber, {any_zero, node.real(0), node.integer(1)}, type));
   const pte::ValueIndex opposite = TRY(node.step(names::kNeg, {size}, type));
@@ -166,15 +166,15 @@ Expected<void> run_power_of_number(RunningCall& call) {
   return call.store(2, Op::kPow, NoAttrs{}, base, exponent);
 }
 // Numbers are true where they are not 0.
-Expected<Tensor> truths(const RunningCall& call, std::size_t i) {
+Expected<Tensor> bools(const RunningCall& call, std::size_t i) {
   return call.compute(Op::kCast, DTypeAttrs{DType::kBool}, TRY(call.tensor(i)));
 }
 template <Op op>
 Expected<void> run_logical(RunningCall& call) {
-  return call.store(2, op, NoAttrs{}, TRY(truths(call, 0)), TRY(truths(call, 1)));
+  return call.store(2, op, NoAttrs{}, TRY(bools(call, 0)), TRY(bools(call, 1)));
 }
 Expected<void> run_logical_not(RunningCall& call) {
-  return call.store(1, Op::kLogicalNot, NoAttrs{}, TRY(truths(call, 0)));
+  return call.store(1, Op::kLogicalNot, NoAttrs{}, TRY(bools(call, 0)));
 }
 Expected<void> run_masked_fill(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));

@@ -27,7 +27,7 @@ Expected<std::vector<pte::ValueIndex>> max_pool_arguments(NodeWriter& node) {
   const Ints padding = TRY(even_padding(attrs.padding));
   return std::vector<pte::ValueIndex>{
       TRY(node.input(0)),     node.integers(attrs.kernel),   node.integers(attrs.stride),
-      node.integers(padding), node.integers(attrs.dilation), node.truth(attrs.ceil_mode)};
+      node.integers(padding), node.integers(attrs.dilation), node.boolean(attrs.ceil_mode)};
 }
 Expected<void> write_max_pool(NodeWriter& node) {
   const pte::ValueIndex positions = TRY(node.scratch({DType::kI64, node.result_type().shape}));
@@ -51,7 +51,7 @@ Expected<void> write_avg_pool(NodeWriter& node) {
   const AvgPoolAttrs& attrs = node.as<AvgPoolAttrs>();
   const Ints padding = TRY(even_padding(attrs.padding));
   return node.finish({TRY(node.input(0)), node.integers(attrs.kernel), node.integers(attrs.stride),
-                      node.integers(padding), node.truth(attrs.ceil_mode), node.truth(attrs.count_include_pad),
+                      node.integers(padding), node.boolean(attrs.ceil_mode), node.boolean(attrs.count_include_pad),
                       attrs.divisor == 0 ? node.none() : node.integer(attrs.divisor)});
 }
 // The kernel adds floats, and finds its windows by dividing floats.
@@ -87,7 +87,7 @@ Expected<void> write_resize(NodeWriter& node) {
     return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel weighs pixels by floats; make the model f32");
   }
   if (attrs.mode == ResizeMode::kLinear) {
-    return node.finish(names::kResizeLinear, {input, size, node.truth(attrs.align_corners), scales});
+    return node.finish(names::kResizeLinear, {input, size, node.boolean(attrs.align_corners), scales});
   }
   return fail(ErrorKind::kUnsupported, "ExecuTorch's kernels resize to the nearest pixel or linearly");
 }
@@ -96,7 +96,7 @@ Expected<void> write_grid_sample(NodeWriter& node) {
   const GridSampleAttrs& attrs = node.as<GridSampleAttrs>();
   const std::int64_t mode = attrs.mode == ResizeMode::kLinear ? 0 : attrs.mode == ResizeMode::kNearest ? 1 : 2;
   return node.finish({TRY(node.input(0)), TRY(node.input(1)), node.integer(mode),
-                      node.integer(static_cast<std::int64_t>(attrs.padding)), node.truth(attrs.align_corners)});
+                      node.integer(static_cast<std::int64_t>(attrs.padding)), node.boolean(attrs.align_corners)});
 }
 
 Expected<void> run_max_pool(RunningCall& call) {
@@ -106,7 +106,7 @@ Expected<void> run_max_pool(RunningCall& call) {
   attrs.stride = TRY(call.integers(2)).empty() ? attrs.kernel : TRY(call.pair(2));
   attrs.padding = TRY(call.both_sides(3));
   attrs.dilation = TRY(call.pair(4));
-  attrs.ceil_mode = TRY(call.truth(5));
+  attrs.ceil_mode = TRY(call.boolean(5));
   const Tensor result = TRY(call.compute(Op::kMaxPool2d, attrs, input));
   const Tensor positions = TRY(call.compute(Op::kMaxPool2dIndices, attrs, input));
   TRY(call.set_tensor(6, result));
@@ -117,8 +117,8 @@ Expected<void> run_avg_pool(RunningCall& call) {
   attrs.kernel = TRY(call.pair(1));
   attrs.stride = TRY(call.integers(2)).empty() ? attrs.kernel : TRY(call.pair(2));
   attrs.padding = TRY(call.both_sides(3));
-  attrs.ceil_mode = TRY(call.truth(4));
-  attrs.count_include_pad = TRY(call.truth(5));
+  attrs.ceil_mode = TRY(call.boolean(4));
+  attrs.count_include_pad = TRY(call.boolean(5));
   attrs.divisor = call.is_none(6) ? 0 : TRY(call.integer(6));
   if (!call.is_none(6) && attrs.divisor == 0) return bad_input("a divisor of 0");
   return call.store(7, Op::kAvgPool2d, attrs, TRY(call.tensor(0)));
@@ -140,10 +140,10 @@ Expected<void> resize(RunningCall& call, ResizeMode mode, bool align_corners, st
     attrs.size.assign(size.begin(), size.end());
   } else {
     attrs.scales = TRY(call.numbers(scales));
-    constexpr double kMostScale = 1 << 20;
+    constexpr double kMaxScale = 1 << 20;
     if (attrs.scales.size() != 2) return bad_input("scales of another number of axes");
     for (std::size_t i = 0; i < 2; ++i) {
-      if (!(attrs.scales[i] > 0) || attrs.scales[i] > kMostScale) return bad_input("a scale that is out of range");
+      if (!(attrs.scales[i] > 0) || attrs.scales[i] > kMaxScale) return bad_input("a scale that is out of range");
       const double size = static_cast<double>(input.sizes()[i + 2]) * attrs.scales[i];
       attrs.size.emplace_back(static_cast<std::int64_t>(size));
     }
@@ -151,14 +151,16 @@ Expected<void> resize(RunningCall& call, ResizeMode mode, bool align_corners, st
   return call.store(scales + 1, Op::kResize2d, attrs, input);
 }
 Expected<void> run_resize_nearest(RunningCall& call) { return resize(call, ResizeMode::kNearest, false, 2); }
-Expected<void> run_resize_linear(RunningCall& call) { return resize(call, ResizeMode::kLinear, TRY(call.truth(2)), 3); }
+Expected<void> run_resize_linear(RunningCall& call) {
+  return resize(call, ResizeMode::kLinear, TRY(call.boolean(2)), 3);
+}
 
 Expected<void> run_grid_sample(RunningCall& call) {
   static constexpr ResizeMode kModes[] = {ResizeMode::kLinear, ResizeMode::kNearest, ResizeMode::kCubic};
   const std::int64_t mode = TRY(call.integer(2));
   const std::int64_t padding = TRY(call.integer(3));
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input("a mode that is unknown");
-  const GridSampleAttrs attrs{kModes[mode], static_cast<GridPadding>(padding), TRY(call.truth(4))};
+  const GridSampleAttrs attrs{kModes[mode], static_cast<GridPadding>(padding), TRY(call.boolean(4))};
   return call.store(5, Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }
 

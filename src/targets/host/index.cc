@@ -24,7 +24,7 @@ Expected<void> write_index_select(NodeWriter& node) {
   const pte::ValueIndex index = node.type(1).dtype == DType::kI32 ? TRY(node.input(1)) : TRY(wide_index(node));
   if (axis == 0 && node.type(0).rank() == 2 && node.type(1).rank() > 1) {
     return node.finish(names::kEmbedding,
-                       {TRY(node.input(0)), index, node.integer(-1), node.truth(false), node.truth(false)});
+                       {TRY(node.input(0)), index, node.integer(-1), node.boolean(false), node.boolean(false)});
   }
   std::vector<std::optional<pte::ValueIndex>> indices(axis);
   indices.emplace_back(index);
@@ -33,7 +33,7 @@ Expected<void> write_index_select(NodeWriter& node) {
 
 Expected<void> write_gather(NodeWriter& node) {
   const pte::ValueIndex index = TRY(wide_index(node));
-  return node.finish({TRY(node.input(0)), node.integer(node.as<AxisAttrs>().axis), index, node.truth(false)});
+  return node.finish({TRY(node.input(0)), node.integer(node.as<AxisAttrs>().axis), index, node.boolean(false)});
 }
 
 Expected<void> write_scatter(NodeWriter& node) {

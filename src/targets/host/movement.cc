@@ -26,7 +26,7 @@ Expected<void> write_expand(NodeWriter& node) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (to[added + i] == from[i]) to[added + i] = Dim(-1);
   }
-  return node.finish({TRY(node.input(0)), TRY(node.sizes(to)), node.truth(false)});
+  return node.finish({TRY(node.input(0)), TRY(node.sizes(to)), node.boolean(false)});
 }
 
 Expected<void> write_slice(NodeWriter& node) {
@@ -64,9 +64,9 @@ Expected<void> write_border_pad(NodeWriter& node) {
   const std::size_t rank = type.rank();
   std::size_t first = 0;
   while (first < rank && pad.before[first] == 0 && pad.after[first] == 0) ++first;
-  constexpr std::size_t kMostAxes = 3;
+  constexpr std::size_t kMaxAxes = 3;
   const std::size_t axes = rank - first;
-  if (axes < 1 || axes > kMostAxes) {
+  if (axes < 1 || axes > kMaxAxes) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("ExecuTorch's kernels pad 1 to 3 of the last axes with what is there, not {}", axes));
   }

@@ -120,7 +120,7 @@ Expected<void> NodeWriter::close() {
 std::vector<pte::ValueIndex> NodeWriter::cast_arguments(Index value, std::size_t rank) {
   Ints order(rank);
   std::iota(order.begin(), order.end(), 0);
-  return {value, truth(false), integers(order)};
+  return {value, boolean(false), integers(order)};
 }
 
 Expected<pte::ValueIndex> NodeWriter::input_as(std::size_t i, DType dtype) {
@@ -130,7 +130,7 @@ Expected<pte::ValueIndex> NodeWriter::input_as(std::size_t i, DType dtype) {
 }
 
 pte::ValueIndex NodeWriter::number(double number, DType dtype) {
-  if (dtype == DType::kBool) return truth(number != 0);
+  if (dtype == DType::kBool) return boolean(number != 0);
   return is_integer(dtype) ? integer(static_cast<std::int64_t>(number)) : real(number);
 }
 

@@ -44,7 +44,7 @@ class NodeWriter {
   Index none() { return values_.none(); }
   Index integer(std::int64_t number) { return values_.integer(number); }
   Index real(double number) { return values_.real(number); }
-  Index truth(bool flag) { return values_.truth(flag); }
+  Index boolean(bool flag) { return values_.boolean(flag); }
   Index text(std::string_view text) { return values_.text(std::string(text)); }
   Index integers(const Ints& numbers) { return values_.integers(numbers); }
   Index reals(const std::vector<double>& numbers) { return values_.reals(numbers); }

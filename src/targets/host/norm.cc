@@ -33,7 +33,7 @@ Expected<pte::ValueIndex> centered(NodeWriter& node, pte::ValueIndex x, const Te
   Shape kept = type.shape;
   for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = Dim(1);
   const pte::ValueIndex mean =
-      TRY(node.step(names::kMean, {x, node.integers(axes), node.truth(true), node.none()}, {type.dtype, kept}));
+      TRY(node.step(names::kMean, {x, node.integers(axes), node.boolean(true), node.none()}, {type.dtype, kept}));
   return node.step(names::kSub, {x, mean, node.integer(1)}, type);
 }
 // Centered numbers divided by sqrt(their variance + eps), for doubles: the kernels add them as floats.
@@ -44,7 +44,7 @@ Expected<pte::ValueIndex> normalized(NodeWriter& node, pte::ValueIndex x, const 
   const TensorType statistics{type.dtype, kept};
   const pte::ValueIndex square = TRY(node.step(names::kMul, {x, x}, type));
   const pte::ValueIndex variance =
-      TRY(node.step(names::kMean, {square, node.integers(axes), node.truth(true), node.none()}, statistics));
+      TRY(node.step(names::kMean, {square, node.integers(axes), node.boolean(true), node.none()}, statistics));
   const pte::ValueIndex sum =
       TRY(node.step(names::kAddNumber, {variance, node.real(eps), node.integer(1)}, statistics));
   const pte::ValueIndex factor = TRY(node.step(names::kRsqrt, {sum}, statistics));

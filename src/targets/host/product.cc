@@ -21,7 +21,7 @@ Expected<pte::ValueIndex> batched(NodeWriter& node, std::size_t input, const Sha
   Shape full = batch;
   full.insert(full.end(), type.shape.end() - 2, type.shape.end());
   if (type.shape != full) {
-    value = TRY(node.step(names::kExpand, {value, TRY(node.sizes(full)), node.truth(false)}, {type.dtype, full}));
+    value = TRY(node.step(names::kExpand, {value, TRY(node.sizes(full)), node.boolean(false)}, {type.dtype, full}));
     type.shape = full;
   }
   return node.reshaped(value, type, flattened(node.exprs(), full, 2));
@@ -76,7 +76,7 @@ Expected<void> write_conv(NodeWriter& node) {
     input = TRY(node.step(names::kConstantPad, {input, node.integers(before_it), node.number(0, type.dtype)}, type));
   }
   return node.finish({input, TRY(node.input(1)), TRY(node.input(2)), node.integers(attrs.stride),
-                      node.integers(padding), node.integers(attrs.dilation), node.truth(false), node.integers({0, 0}),
+                      node.integers(padding), node.integers(attrs.dilation), node.boolean(false), node.integers({0, 0}),
                       node.integer(attrs.groups)});
 }
 
@@ -96,7 +96,7 @@ Expected<void> write_conv_transpose(NodeWriter& node) {
     }
   }
   return node.finish({TRY(node.input(0)), TRY(node.input(1)), TRY(node.input(2)), node.integers(attrs.stride),
-                      node.integers(padding), node.integers(attrs.dilation), node.truth(true), node.integers(added),
+                      node.integers(padding), node.integers(attrs.dilation), node.boolean(true), node.integers(added),
                       node.integer(attrs.groups)});
 }
 
@@ -119,7 +119,7 @@ Expected<void> run_convolution(RunningCall& call) {
   Ints padding = TRY(call.both_sides(4));
   const Ints dilation = TRY(call.pair(5));
   const std::int64_t groups = TRY(call.integer(8));
-  if (!TRY(call.truth(6))) {
+  if (!TRY(call.boolean(6))) {
     return call.store(9, Op::kConv2d, ConvAttrs{stride, padding, dilation, groups}, inputs);
   }
   const Ints added = TRY(call.pair(7));

@@ -37,7 +37,7 @@ class ProgramValues {
   pte::ValueIndex none() { return add(pte::None{}); }
   pte::ValueIndex integer(std::int64_t number) { return add(number); }
   pte::ValueIndex real(double number) { return add(number); }
-  pte::ValueIndex truth(bool flag) { return add(flag); }
+  pte::ValueIndex boolean(bool flag) { return add(flag); }
   pte::ValueIndex text(std::string text) { return add(std::move(text)); }
   pte::ValueIndex integers(const std::vector<std::int64_t>& numbers);
   pte::ValueIndex integers_of(std::vector<pte::ValueIndex> items) { return add(pte::IntList{std::move(items)}); }

@@ -17,12 +17,12 @@ Expected<pte::ValueIndex> axes_of(NodeWriter& node, const Ints& axes) {
 
 Expected<void> write_extreme(NodeWriter& node) {
   const ReduceAttrs& attrs = node.as<ReduceAttrs>();
-  return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.truth(attrs.keepdim)});
+  return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.boolean(attrs.keepdim)});
 }
 
 Expected<void> write_reduced(NodeWriter& node) {
   const ReduceAttrs& attrs = node.as<ReduceAttrs>();
-  return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.truth(attrs.keepdim), node.none()});
+  return node.finish({TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.boolean(attrs.keepdim), node.none()});
 }
 
 // All are true where none is false.
@@ -31,7 +31,7 @@ Expected<void> write_all(NodeWriter& node) {
   const pte::ValueIndex opposite =
       TRY(node.step(names::kLogicalNot, {TRY(node.input(0))}, {DType::kBool, node.type(0).shape}));
   const pte::ValueIndex any =
-      TRY(node.step(names::kAny, {opposite, TRY(axes_of(node, attrs.axes)), node.truth(attrs.keepdim)},
+      TRY(node.step(names::kAny, {opposite, TRY(axes_of(node, attrs.axes)), node.boolean(attrs.keepdim)},
                     {DType::kBool, node.result_type().shape}));
   return node.finish(names::kLogicalNot, {any});
 }
@@ -42,7 +42,8 @@ Expected<void> write_prod(NodeWriter& node) {
   TensorType type = node.type(0);
   pte::ValueIndex value = TRY(node.input(0));
   for (std::size_t i = attrs.axes.size(); i-- > 0;) {
-    const std::vector<pte::ValueIndex> args{value, node.integer(attrs.axes[i]), node.truth(attrs.keepdim), node.none()};
+    const std::vector<pte::ValueIndex> args{value, node.integer(attrs.axes[i]), node.boolean(attrs.keepdim),
+                                            node.none()};
     if (i == 0) return node.finish(args);
     if (attrs.keepdim) {
       type.shape[static_cast<std::size_t>(attrs.axes[i])] = Dim(1);
@@ -56,13 +57,13 @@ Expected<void> write_prod(NodeWriter& node) {
 
 Expected<void> write_position(NodeWriter& node) {
   const ReduceAttrs& attrs = node.as<ReduceAttrs>();
-  return node.finish({TRY(node.input(0)), node.integer(attrs.axes[0]), node.truth(attrs.keepdim)});
+  return node.finish({TRY(node.input(0)), node.integer(attrs.axes[0]), node.boolean(attrs.keepdim)});
 }
 
 Expected<void> write_variance(NodeWriter& node) {
   const VarianceAttrs& attrs = node.as<VarianceAttrs>();
   return node.finish(
-      {TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.real(attrs.correction), node.truth(attrs.keepdim)});
+      {TRY(node.input(0)), TRY(axes_of(node, attrs.axes)), node.real(attrs.correction), node.boolean(attrs.keepdim)});
 }
 
 // PyTorch keeps the sum of floats in a double, the kernel in an element of its result.
@@ -76,7 +77,7 @@ Expected<void> write_running_sum(NodeWriter& node) {
 }
 
 Expected<void> write_softmax(NodeWriter& node) {
-  return node.finish({TRY(node.input(0)), node.integer(node.as<AxisAttrs>().axis), node.truth(false)});
+  return node.finish({TRY(node.input(0)), node.integer(node.as<AxisAttrs>().axis), node.boolean(false)});
 }
 
 // All numbers of the axis are its greatest or smallest ones. The kernel brings equal numbers in any order.
@@ -88,7 +89,7 @@ Expected<Sorted> sorted(NodeWriter& node, pte::ValueIndex value, DType dtype, bo
   const Shape& shape = node.type(0).shape;
   const Sorted result{TRY(node.scratch({dtype, shape})), TRY(node.scratch({DType::kI64, shape}))};
   const pte::ValueIndex count = TRY(node.size(shape[static_cast<std::size_t>(axis)]));
-  node.finish({value, count, node.integer(axis), node.truth(descending), node.truth(true)},
+  node.finish({value, count, node.integer(axis), node.boolean(descending), node.boolean(true)},
               {result.numbers, result.positions});
   return result;
 }
@@ -117,14 +118,14 @@ Expected<pte::ValueIndex> is_new(NodeWriter& node, pte::ValueIndex numbers) {
   }
   Ints sides(2 * (shape.size() - axis), 0);  // the last axis first
   sides[sides.size() - 2] = 1;
-  return node.step(names::kConstantPad, {differs, node.integers(sides), node.truth(false)}, {DType::kBool, shape});
+  return node.step(names::kConstantPad, {differs, node.integers(sides), node.boolean(false)}, {DType::kBool, shape});
 }
 
 Expected<void> write_sort(NodeWriter& node) {
   const SortAttrs& attrs = node.as<SortAttrs>();
   const pte::ValueIndex positions = TRY(node.scratch({DType::kI64, node.type(0).shape}));
   const pte::ValueIndex count = TRY(node.size(node.type(0).shape[static_cast<std::size_t>(attrs.axis)]));
-  node.finish({TRY(node.input(0)), count, node.integer(attrs.axis), node.truth(attrs.descending), node.truth(true)},
+  node.finish({TRY(node.input(0)), count, node.integer(attrs.axis), node.boolean(attrs.descending), node.boolean(true)},
               {TRY(node.result()), positions});
   return {};
 }
@@ -141,7 +142,7 @@ Expected<void> write_argsort(NodeWriter& node) {
       TRY(node.step(names::kCumsum, {TRY(is_new(node, first.numbers)), axis, node.none()}, places));
   const pte::ValueIndex keys = TRY(node.step(names::kAdd, {first.positions, groups, TRY(node.size(size))}, places));
   const Sorted second = TRY(sorted(node, keys, DType::kI64, false));
-  return node.finish(names::kGather, {first.positions, axis, second.positions, node.truth(false)});
+  return node.finish(names::kGather, {first.positions, axis, second.positions, node.boolean(false)});
 }
 
 // The axes to reduce, sorted; no list, or an empty one, means all of them.
@@ -168,20 +169,20 @@ Expected<Tensor> summand(const RunningCall& call, std::size_t dtype) {
 template <Op op>
 Expected<void> run_sum(RunningCall& call) {
   const Tensor input = TRY(summand(call, 3));
-  const bool keepdim = TRY(call.truth(2));
+  const bool keepdim = TRY(call.boolean(2));
   const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
   return call.store(4, op, attrs, input);
 }
 template <Op op>
 Expected<void> run_extreme(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  const bool keepdim = TRY(call.truth(2));
+  const bool keepdim = TRY(call.boolean(2));
   const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
   return call.store(3, op, attrs, input);
 }
 Expected<void> run_prod(RunningCall& call) {
   const Tensor input = TRY(summand(call, 3));
-  const bool keepdim = TRY(call.truth(2));
+  const bool keepdim = TRY(call.boolean(2));
   const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
   return call.store(4, Op::kProd, attrs, input);
 }
@@ -189,7 +190,7 @@ Expected<void> run_prod(RunningCall& call) {
 template <Op op>
 Expected<void> run_position(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  const bool keepdim = TRY(call.truth(2));
+  const bool keepdim = TRY(call.boolean(2));
   if (!call.is_none(1)) {
     const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
     return call.store(3, op, attrs, input);
@@ -200,7 +201,7 @@ Expected<void> run_position(RunningCall& call) {
 Expected<void> run_variance(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const double correction = call.is_none(2) ? 1 : TRY(call.number(2));
-  const bool keepdim = TRY(call.truth(3));
+  const bool keepdim = TRY(call.boolean(3));
   const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim, correction};
   return call.store(4, Op::kVariance, attrs, input);
 }
@@ -211,7 +212,7 @@ Expected<void> run_running_sum(RunningCall& call) {
 template <Op op>
 Expected<void> run_softmax(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  if (TRY(call.truth(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
+  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
   return call.store(3, op, AxisAttrs{TRY(call.axis(1, input.rank()))}, input);
 }
 Expected<void> run_topk(RunningCall& call) {
@@ -220,10 +221,10 @@ Expected<void> run_topk(RunningCall& call) {
   const std::int64_t count = TRY(call.integer(1));
   if (count < 0 || count > input.size(axis)) return bad_input("more of the greatest numbers than there are");
   if (!is_floating(input.dtype()) && !is_integer(input.dtype())) return bad_input("elements that have no order");
-  const bool largest = TRY(call.truth(3));
+  const bool largest = TRY(call.boolean(3));
   const bool is_narrow = is_half(input.dtype());
   const executorch_kernels::Sorted found =
-      executorch_kernels::topk(widened(input), axis, count, largest, TRY(call.truth(4)));
+      executorch_kernels::topk(widened(input), axis, count, largest, TRY(call.boolean(4)));
   TRY(call.set_tensor(5, is_narrow ? narrowed(found.numbers, input.dtype()) : found.numbers));
   return call.set_tensor(6, found.positions);
 }

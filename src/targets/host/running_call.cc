@@ -52,19 +52,19 @@ Expected<std::vector<std::optional<Tensor>>> RunningCall::optional_tensors(std::
 
 Expected<std::int64_t> RunningCall::integer(std::size_t i) const {
   if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return *number;
-  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1 : 0;
+  if (const auto* boolean = std::get_if<bool>(&slot(i))) return *boolean ? 1 : 0;
   return wrong_kind(i, "integer");
 }
 
 Expected<double> RunningCall::number(std::size_t i) const {
   if (const auto* number = std::get_if<double>(&slot(i))) return *number;
   if (const auto* number = std::get_if<std::int64_t>(&slot(i))) return static_cast<double>(*number);
-  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth ? 1.0 : 0.0;
+  if (const auto* boolean = std::get_if<bool>(&slot(i))) return *boolean ? 1.0 : 0.0;
   return wrong_kind(i, "number");
 }
 
-Expected<bool> RunningCall::truth(std::size_t i) const {
-  if (const auto* truth = std::get_if<bool>(&slot(i))) return *truth;
+Expected<bool> RunningCall::boolean(std::size_t i) const {
+  if (const auto* boolean = std::get_if<bool>(&slot(i))) return *boolean;
   return wrong_kind(i, "bool");
 }
 

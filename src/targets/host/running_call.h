@@ -33,7 +33,7 @@ class RunningCall {
   Expected<std::int64_t> integer(std::size_t i) const;
   // Any number.
   Expected<double> number(std::size_t i) const;
-  Expected<bool> truth(std::size_t i) const;
+  Expected<bool> boolean(std::size_t i) const;
   Expected<std::string> text(std::size_t i) const;
   Expected<std::vector<std::int64_t>> integers(std::size_t i) const;
   // One number for each of two axes; a single one stands for both. And the same number for both sides of each.

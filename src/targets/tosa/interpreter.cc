@@ -22,7 +22,7 @@ namespace isthmus::tosa {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kMostOperators = 1 << 16;  // planning memory takes time by their square
+constexpr std::size_t kMaxOperators = 1 << 16;  // planning memory takes time by their square
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
 struct Free {
@@ -184,8 +184,8 @@ class Planner {
     for (const Operand& input : site.inputs) work += static_cast<std::uint64_t>(input.count);
     if (rule.work != nullptr) work = std::max(work, rule.work(site));
     // Waking another thread takes about as long as so many steps.
-    constexpr std::uint64_t kLeastSteps = 1 << 16;
-    resources_.parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(work / kLeastSteps, 1, parts_));
+    constexpr std::uint64_t kMinSteps = 1 << 16;
+    resources_.parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(work / kMinSteps, 1, parts_));
     plan_.work = add_sizes(plan_.work, work).value_or(~std::uint64_t{0});
     if (plan_.work <= options_.most_work) return {};
     return fail(ErrorKind::kUnsupported, fmt::format("a run takes more than {} steps", options_.most_work));
@@ -326,9 +326,9 @@ Interpreter::~Interpreter() = default;
 
 Expected<Interpreter> Interpreter::load(Graph graph, const LoadOptions& options) {
   TRY(verify(graph));
-  if (graph.operators.size() > kMostOperators) {
+  if (graph.operators.size() > kMaxOperators) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("{} operators, and {} are the most", graph.operators.size(), kMostOperators));
+                fmt::format("{} operators, and {} are the most", graph.operators.size(), kMaxOperators));
   }
   auto state = std::make_unique<State>();
   state->graph = std::move(graph);

@@ -73,13 +73,13 @@ Expected<void> check_types(const Site& site, std::string_view types) {
 
 Expected<void> check_level(const Operand& operand) {
   if (operand.type == Type::kShape) return {};
-  if (operand.rank() > kMostRank) {
+  if (operand.rank() > kMaxRank) {
     return bad_input(
-        fmt::format("{} has {} dimensions, and level 8K allows {}", shown(operand.name), operand.rank(), kMostRank));
+        fmt::format("{} has {} dimensions, and level 8K allows {}", shown(operand.name), operand.rank(), kMaxRank));
   }
-  if (operand.count > kMostElements) {
+  if (operand.count > kMaxElements) {
     return bad_input(
-        fmt::format("{} has {} elements, and level 8K allows {}", shown(operand.name), operand.count, kMostElements));
+        fmt::format("{} has {} elements, and level 8K allows {}", shown(operand.name), operand.count, kMaxElements));
   }
   return {};
 }

@@ -12,12 +12,12 @@
 namespace isthmus::tosa {
 
 // Level 8K.
-inline constexpr std::size_t kMostRank = 6;
-inline constexpr std::int64_t kMostKernel = 8192;
-inline constexpr std::int64_t kMostStride = 8192;
-inline constexpr std::int64_t kMostScale = 256;
-inline constexpr std::size_t kMostListed = 64;
-inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+inline constexpr std::size_t kMaxRank = 6;
+inline constexpr std::int64_t kMaxKernel = 8192;
+inline constexpr std::int64_t kMaxStride = 8192;
+inline constexpr std::int64_t kMaxScale = 256;
+inline constexpr std::size_t kMaxListed = 64;
+inline constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
 
 struct Rule {
   Op op;

@@ -37,9 +37,9 @@ class Tiles {
   Tiles(std::size_t depth, std::int64_t all_rows, std::size_t parts)
       : stride_((depth + 1) / 2 * 2), all_rows_(all_rows), parts_(parts) {
     constexpr std::size_t kBytes = 128 << 10;
-    constexpr std::size_t kMostRows = 64;
+    constexpr std::size_t kMaxRows = 64;
     const std::size_t fitting = kBytes / (stride_ * sizeof(std::int16_t)) / kRowsAtOnce * kRowsAtOnce;
-    rows_ = static_cast<std::int64_t>(std::clamp(fitting, kRowsAtOnce, kMostRows));
+    rows_ = static_cast<std::int64_t>(std::clamp(fitting, kRowsAtOnce, kMaxRows));
   }
 
   std::size_t stride() const { return stride_; }

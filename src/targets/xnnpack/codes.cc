@@ -12,10 +12,10 @@
 namespace isthmus::xnnpack {
 namespace {
 
-constexpr std::int32_t kLeastCode = -128;
-constexpr std::int32_t kMostCode = 127;
+constexpr std::int32_t kMinCode = -128;
+constexpr std::int32_t kMaxCode = 127;
 
-// The scale of a bias is a product that was rounded by somebody else.
+// The scale of a bias is a product that was rounded elsewhere.
 constexpr float kBiasTolerance = 0x1p-20F;
 
 std::string quant_text(const Quant& quant) {
@@ -182,10 +182,10 @@ std::optional<Reason> parameters_refusal(const Graph& graph, ValueId id) {
   if (!std::ranges::all_of(quant.scales, [](float scale) { return std::isnormal(scale) && scale > 0; })) {
     return refuse("a scale that is no positive number");
   }
-  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kLeastCode;
+  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kMinCode;
   const bool is_zero_point = is_bias || quant.axis >= 0
                                  ? quant.zero_point == 0
-                                 : quant.zero_point >= least && quant.zero_point <= least + kMostCode - kLeastCode;
+                                 : quant.zero_point >= least && quant.zero_point <= least + kMaxCode - kMinCode;
   if (!is_zero_point) return refuse(fmt::format("zero point {}", quant.zero_point));
   if (quant.axis < 0) return quant.scales.size() == 1 ? std::nullopt : std::optional(refuse("several scales"));
   const auto axis = static_cast<std::size_t>(quant.axis);

@@ -65,7 +65,7 @@ class Lowering {
   // A value of the graph in this order: its sizes, and what its codes mean.
   std::uint32_t add_value(ValueId id, const Order& order);
   std::uint32_t add_constant_input(ValueId id, const Order& order);
-  // The value in this order, converted where nobody has done it yet.
+  // The value in this order, converted where that is not done yet.
   std::uint32_t in_order(ValueId id, const Order& order);
   void find_fusions();
   Expected<void> add_outputs();

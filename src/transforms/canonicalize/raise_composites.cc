@@ -1,4 +1,4 @@
-// What exporters have taken apart becomes one op again: a composite has one canonical form, whoever wrote the model,
+// What exporters have taken apart becomes one op again: a composite has one canonical form, whatever wrote the model,
 // and targets choose how to compute it.
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 namespace isthmus::rewrites {
 namespace {
 
-constexpr std::int64_t kMostTaps = 64;
+constexpr std::int64_t kMaxTaps = 64;
 
 // A bias per channel, added to an image.
 Expected<ValueId> with_bias(Emitter& emitter, ValueId image, ValueId bias) {
@@ -69,7 +69,7 @@ std::vector<ValueId> with_own_bias(const Site& site, ValueId images, ValueId fil
 bool has_fixed_depth(const Site& site, const Shape& filters) {
   const Shape shape = site.emitter.shape(site.inputs[0]);
   return shape[1].is_fixed() && shape[2].is_fixed() && site.result().shape[2].is_fixed() &&
-         site.result().shape[2].value() <= kMostElements && filters[2].value() <= kMostTaps && can_reshape(shape);
+         site.result().shape[2].value() <= kMaxElements && filters[2].value() <= kMaxTaps && can_reshape(shape);
 }
 
 // What the taps along the depth see becomes channels of one image.
@@ -168,8 +168,8 @@ Replacement conv2d(const Site& site) {
   const Shape filters = emitter.shape(site.inputs[1]);  // [O, I, H, W]
   const Shape result = site.result().shape;
   const Shape shape = emitter.shape(site.inputs[0]);
-  if (attrs.groups != 1 || !shape[2].is_fixed() || !shape[3].is_fixed() || result[2].value() > kMostElements ||
-      result[3].value() > kMostElements || filters[2].value() * filters[3].value() > kMostTaps || !can_reshape(shape)) {
+  if (attrs.groups != 1 || !shape[2].is_fixed() || !shape[3].is_fixed() || result[2].value() > kMaxElements ||
+      result[3].value() > kMaxElements || filters[2].value() * filters[3].value() > kMaxTaps || !can_reshape(shape)) {
     return unchanged();
   }
   ValueId image = TRY(padded(emitter, site.inputs[0], 2, {attrs.padding[0], attrs.padding[1]}));
@@ -198,7 +198,7 @@ Replacement col2im(const Site& site) {
   const Shape shape = emitter.shape(site.inputs[0]);
   const Shape result = site.result().shape;
   const std::int64_t taps = attrs.kernel[0] * attrs.kernel[1];
-  if (taps > kMostTaps * kMostTaps || taps * taps > kMostWeights || !can_reshape(shape)) return unchanged();
+  if (taps > kMaxTaps * kMaxTaps || taps * taps > kMaxWeights || !can_reshape(shape)) return unchanged();
   Ints windows, padding;
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t reach = attrs.dilation[i] * (attrs.kernel[i] - 1) + 1;

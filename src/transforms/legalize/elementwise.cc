@@ -177,7 +177,7 @@ Replacement binary_forms(const Site& site) {
 
 Replacement power_forms(const Site& site) {
   if (!is_float(site) || site.node.op != Op::kPow) return unchanged();
-  constexpr double kMostWhole = 32;
+  constexpr double kMaxWhole = 32;
   Formula formula(site.emitter);
   if (const auto base = only_number(site.constant(0)); base && *base > 0) {
     return replaced_by(formula.result(exp(formula.of(site.inputs[1]) * portable::log(*base))));
@@ -189,7 +189,7 @@ Replacement power_forms(const Site& site) {
   if (*exponent == -0.5) return replaced_by(formula.result(rsqrt(x)));
   if (*exponent == 0 || !std::isfinite(*exponent)) return unchanged();
   if (*exponent == std::floor(*exponent)) {
-    if (std::abs(*exponent) > kMostWhole) return unchanged();
+    if (std::abs(*exponent) > kMaxWhole) return unchanged();
     return replaced_by(formula.result(whole_power(x, static_cast<int>(*exponent))));
   }
   return replaced_by(formula.result(exp(log(x) * *exponent)));

@@ -49,7 +49,7 @@ std::optional<Ints> line_index(const Site& site, std::int64_t axis, Dim size) {
     if ((*known)[i] != (*known)[static_cast<std::size_t>(along * stride)]) return std::nullopt;
   }
   Ints line;
-  if (count.value() < 1 || count.value() > kMostElements) return std::nullopt;
+  if (count.value() < 1 || count.value() > kMaxElements) return std::nullopt;
   for (std::int64_t i = 0; i < count.value(); ++i) line.push_back((*known)[static_cast<std::size_t>(i * stride)]);
   return normal(std::move(line), size);
 }
@@ -72,7 +72,7 @@ Replacement picked_from_all(const Site& site, const std::vector<ValueId>& source
 
 std::optional<Tensor> counted_like(const Site& site, std::size_t i, std::int64_t first) {
   const auto sizes = fixed_sizes(site.graph().type(site.inputs[i]).shape);
-  if (!sizes || site.emitter.exprs().product(site.emitter.shape(site.inputs[i])).value() > kMostElements) {
+  if (!sizes || site.emitter.exprs().product(site.emitter.shape(site.inputs[i])).value() > kMaxElements) {
     return std::nullopt;
   }
   Tensor result = counted(DType::kI64, *sizes);
@@ -112,7 +112,7 @@ Replacement scattered(const Site& site) {
   const Dim size = shape[static_cast<std::size_t>(axis)];
   const auto line = line_index(site, axis, size);
   if (line && is_same_beside(shape, site.emitter.shape(site.inputs[2]), axis) &&
-      is_same_beside(shape, site.emitter.shape(site.inputs[1]), axis) && size.value() <= kMostElements) {
+      is_same_beside(shape, site.emitter.shape(site.inputs[1]), axis) && size.value() <= kMaxElements) {
     Ints positions(static_cast<std::size_t>(size.value()));
     std::iota(positions.begin(), positions.end(), 0);
     for (std::size_t i = 0; i < line->size(); ++i) {
@@ -138,7 +138,7 @@ Replacement added(const Site& site) {
   if (attrs.mode != ScatterMode::kAdd || !line ||
       !is_same_beside(shape, site.emitter.shape(site.inputs[2]), attrs.axis) ||
       !is_same_beside(shape, site.emitter.shape(site.inputs[1]), attrs.axis) ||
-      size.value() > kMostWeights / std::ssize(*line)) {
+      size.value() > kMaxWeights / std::ssize(*line)) {
     return unchanged();
   }
   std::vector<double> matrix(static_cast<std::size_t>(size.value()) * line->size(), 0);
@@ -150,9 +150,9 @@ Replacement added(const Site& site) {
 
 // One side of a choice: its numbers where it is chosen and minus infinity elsewhere. The greater of both sides is the
 // result, whatever finite or infinite numbers they hold.
-Expected<ValueId> where_chosen(const Site& site, std::size_t side, const Ints& truths, bool is_chosen_where) {
+Expected<ValueId> where_chosen(const Site& site, std::size_t side, const Ints& bools, bool is_chosen_where) {
   std::vector<double> bounds;
-  for (const std::int64_t truth : truths) bounds.push_back((truth != 0) == is_chosen_where ? kInfinity : -kInfinity);
+  for (const std::int64_t boolean : bools) bounds.push_back((boolean != 0) == is_chosen_where ? kInfinity : -kInfinity);
   const ValueId bound =
       constant_of(site.emitter, bounds, DType::kF32, *fixed_sizes(site.emitter.shape(site.inputs[0])));
   return site.emitter.binary(Op::kMinimum, site.inputs[side], bound);
@@ -168,10 +168,10 @@ bool has_nan(const TensorView* constant) {
 }
 
 Replacement chosen(const Site& site) {
-  const auto truths = known_integers(site.graph(), site.inputs[0]);
-  if (!truths || has_nan(site.constant(1)) || has_nan(site.constant(2))) return unchanged();
-  const ValueId first = TRY(where_chosen(site, 1, *truths, true));
-  const ValueId second = TRY(where_chosen(site, 2, *truths, false));
+  const auto bools = known_integers(site.graph(), site.inputs[0]);
+  if (!bools || has_nan(site.constant(1)) || has_nan(site.constant(2))) return unchanged();
+  const ValueId first = TRY(where_chosen(site, 1, *bools, true));
+  const ValueId second = TRY(where_chosen(site, 2, *bools, false));
   const bool needs_both = !is_minus_infinity(site.constant(1)) && !is_minus_infinity(site.constant(2));
   const ValueId result = needs_both                            ? TRY(site.emitter.binary(Op::kMaximum, first, second))
                          : is_minus_infinity(site.constant(1)) ? second

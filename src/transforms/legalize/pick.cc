@@ -9,10 +9,10 @@
 namespace isthmus::rewrites {
 namespace {
 
-constexpr std::size_t kFewRuns = 5;        // of which one cat makes the result
-constexpr std::size_t kMostRuns = 64;      // more copies than that cost more than a product
-constexpr std::size_t kMostPeriod = 64;    // longer patterns are not looked for
-constexpr std::int64_t kMostSingles = 10;  // elements of an axis that are reversed one by one
+constexpr std::size_t kFewRuns = 5;       // of which one cat makes the result
+constexpr std::size_t kMaxRuns = 64;      // more copies than that cost more than a product
+constexpr std::size_t kMaxPeriod = 64;    // longer patterns are not looked for
+constexpr std::int64_t kMaxSingles = 10;  // elements of an axis that are reversed one by one
 constexpr std::int64_t kCopiesAtOnce = 5;
 
 // Positions first, first + step, ...
@@ -42,7 +42,7 @@ struct Period {
 
 // The shortest one that comes at least twice.
 std::optional<Period> period_of(const Ints& positions) {
-  for (std::size_t length = 1; length <= std::min(kMostPeriod, positions.size() / 2); ++length) {
+  for (std::size_t length = 1; length <= std::min(kMaxPeriod, positions.size() / 2); ++length) {
     const std::int64_t step = positions[length] - positions[0];
     bool is_even = step >= 0;
     for (std::size_t i = 0; is_even && i + length < positions.size(); ++i) {
@@ -86,7 +86,7 @@ Expected<ValueId> reversed_one_by_one(Emitter& emitter, ValueId x, std::int64_t 
 
 // The greatest part of a size that can be reversed one by one; 1 where there is none.
 std::int64_t small_factor(std::int64_t size) {
-  std::int64_t factor = kMostSingles;
+  std::int64_t factor = kMaxSingles;
   while (size % factor != 0) --factor;
   return factor;
 }
@@ -108,7 +108,7 @@ class Picker {
         period->length < runs.size()) {
       return side_by_side(positions, *period);
     }
-    if (runs.size() <= kMostRuns) return joined(runs);
+    if (runs.size() <= kMaxRuns) return joined(runs);
     return by_product(positions);
   }
 
@@ -128,7 +128,7 @@ class Picker {
       positions[i] = run.first + run.step * static_cast<std::int64_t>(i);
     }
     if (can_reshape(emitter_.shape(x_))) return in_blocks(positions, {1, run.step});
-    if (positions.size() > kMostRuns) return by_product(positions);
+    if (positions.size() > kMaxRuns) return by_product(positions);
     std::vector<ValueId> parts;
     for (const std::int64_t position : positions) {
       parts.push_back(TRY(emitter_.slice(x_, axis_, position, position + 1)));
@@ -200,7 +200,7 @@ class Picker {
   }
 
   Replacement by_product(const Ints& positions) {
-    if (size_ > kMostWeights / static_cast<std::int64_t>(positions.size())) return unchanged();
+    if (size_ > kMaxWeights / static_cast<std::int64_t>(positions.size())) return unchanged();
     std::vector<double> matrix(positions.size() * static_cast<std::size_t>(size_), 0);
     for (std::size_t i = 0; i < positions.size(); ++i) {
       matrix[i * static_cast<std::size_t>(size_) + static_cast<std::size_t>(positions[i])] = 1;
@@ -231,7 +231,7 @@ Replacement reversed(const Site& site, ValueId x, std::int64_t axis) {
   Emitter& emitter = site.emitter;
   if (!emitter.size(x, axis).is_fixed()) return unchanged();
   const std::int64_t size = emitter.size(x, axis).value();
-  if (size <= kMostSingles) return replaced_by(reversed_one_by_one(emitter, x, axis));
+  if (size <= kMaxSingles) return replaced_by(reversed_one_by_one(emitter, x, axis));
   if (!can_reshape(emitter.shape(x))) return unchanged();
   const Frame frame = TRY(framed(site, x, axis, 2));
   const Shape whole = emitter.shape(frame.value);
@@ -241,7 +241,7 @@ Replacement reversed(const Site& site, ValueId x, std::int64_t axis) {
   std::int64_t rest = size;
   std::int64_t done = 1;  // the size of the blocks that are backwards already
   ValueId value = TRY(split(frame.value, {rest, done}));
-  while (rest > kMostSingles) {
+  while (rest > kMaxSingles) {
     if (small_factor(rest) == 1) {
       // What is put in front ends up behind, where it is cut off.
       value = TRY(padded(emitter, value, frame.axis, {1, 0}));

@@ -225,8 +225,8 @@ struct Windows {
 };
 
 std::optional<Windows> adaptive_windows(Dim from, Dim to) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  if (!from.is_fixed() || !to.is_fixed() || to.value() < 1 || from.value() > kMost || to.value() > kMost) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 24;
+  if (!from.is_fixed() || !to.is_fixed() || to.value() < 1 || from.value() > kMax || to.value() > kMax) {
     return std::nullopt;
   }
   Windows windows;
@@ -273,7 +273,7 @@ Replacement adaptive_avg_pool2d(const Site& site) {
       },
       [&](ValueId value, std::int64_t axis, const Windows& windows) -> Replacement {
         const std::int64_t from = site.emitter.size(value, axis).value();
-        if (from > kMostWeights / std::ssize(windows.spans)) return unchanged();
+        if (from > kMaxWeights / std::ssize(windows.spans)) return unchanged();
         std::vector<double> matrix(static_cast<std::size_t>(from) * windows.spans.size(), 0);
         auto row = matrix.begin();
         for (const Span& span : windows.spans) {

@@ -8,7 +8,7 @@
 namespace isthmus::rewrites {
 namespace {
 
-constexpr double kMostFloat = std::numeric_limits<float>::max();
+constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
 bool is_reducible(const Site& site, const Ints& axes) {
   return site.graph().type(site.inputs[0]).dtype == DType::kF32 &&
@@ -88,7 +88,7 @@ Replacement cumprod(const Site& site) { return running(site, Op::kMul, 1); }
 // The greatest number along axes, made finite: so that infinity less infinity does not occur.
 Expected<ValueId> finite_greatest(Emitter& emitter, ValueId x, const Ints& axes) {
   const ValueId greatest_kept = TRY(greatest(emitter, x, {axes, true}));
-  return emitter.emit(Op::kClamp, ClampAttrs{-kMostFloat, kMostFloat}, {greatest_kept});
+  return emitter.emit(Op::kClamp, ClampAttrs{-kMaxFloat, kMaxFloat}, {greatest_kept});
 }
 
 Replacement logsumexp(const Site& site) {

@@ -10,7 +10,7 @@ namespace {
 
 // Both the matrix and the unit vectors by which it is found.
 bool is_reasonable(std::int64_t from, std::int64_t to) {
-  return from > 0 && to > 0 && std::max(from, to) <= kMostWeights / from;
+  return from > 0 && to > 0 && std::max(from, to) <= kMaxWeights / from;
 }
 
 // Along the rows, then along the columns.
@@ -62,7 +62,7 @@ Replacement sampled(const Site& site) {
   const auto grid = common_grid(site);
   if (!grid || !shape[2].is_fixed() || !shape[3].is_fixed() || !can_reshape(shape)) return unchanged();
   const ImageSize size{shape[2].value(), shape[3].value()};
-  if (size.height > kMostWeights || size.width > kMostWeights) return unchanged();
+  if (size.height > kMaxWeights || size.width > kMaxWeights) return unchanged();
   const std::int64_t pixels = size.height * size.width;
   if (!is_reasonable(pixels, grid->size(1) * grid->size(2))) return unchanged();
   const auto matrix = pixel_matrix(Op::kGridSample, site.node.attrs, size, {*grid});

@@ -11,7 +11,7 @@
 namespace isthmus::rewrites {
 namespace {
 
-bool is_countable(Dim dim) { return dim.is_fixed() && dim.value() > 0 && dim.value() <= kMostElements; }
+bool is_countable(Dim dim) { return dim.is_fixed() && dim.value() > 0 && dim.value() <= kMaxElements; }
 
 Replacement flipped(const Site& site) {
   ValueId value = site.inputs[0];
@@ -26,8 +26,8 @@ Replacement flipped(const Site& site) {
 // A part of a symbolic axis, as much as a convolution leaves whose filter is 1 at one place: a window that begins where
 // the part begins and ends where it leaves the rest of the axis.
 Replacement part_of_symbolic(const Site& site) {
-  constexpr std::int64_t kMostWindow = 64;
-  constexpr std::int64_t kMostChannels = 1 << 14;
+  constexpr std::int64_t kMaxWindow = 64;
+  constexpr std::int64_t kMaxChannels = 1 << 14;
   const auto& attrs = site.attrs<SliceAttrs>();
   Emitter& emitter = site.emitter;
   const Shape shape = emitter.shape(site.inputs[0]);
@@ -39,7 +39,7 @@ Replacement part_of_symbolic(const Site& site) {
   }
   const Dim channels = emitter.exprs().product(with_axis(shape, attrs.axis, {}));
   const std::int64_t window = attrs.start.value() + left.value() + 1;
-  if (left.value() < 0 || window > kMostWindow || !is_countable(channels) || channels.value() > kMostChannels) {
+  if (left.value() < 0 || window > kMaxWindow || !is_countable(channels) || channels.value() > kMaxChannels) {
     return unchanged();
   }
   std::vector<double> filters(static_cast<std::size_t>(channels.value() * window), 0);
@@ -83,7 +83,7 @@ Replacement mirrored(const Site& site) {
     const std::int64_t after = attrs.after[static_cast<std::size_t>(axis)];
     if (before == 0 && after == 0) continue;
     const Dim size = site.emitter.size(value, axis);
-    if (!is_countable(size) || std::max(before, after) > kMostElements) return unchanged();
+    if (!is_countable(size) || std::max(before, after) > kMaxElements) return unchanged();
     const bool is_reflected = attrs.mode == PadMode::kReflect;
     const std::int64_t last = size.value() - 1;
     Ints first_part, last_part;
@@ -116,14 +116,14 @@ std::optional<Ints> nearest_rows(const ResizeAttrs& attrs, std::size_t axis, std
 
 // How often each row comes, where that is the same number for all rows of a size that is not known yet.
 std::optional<std::int64_t> repeats_of_symbolic(const Site& site, std::size_t axis) {
-  constexpr std::int64_t kMostRepeats = 16;
+  constexpr std::int64_t kMaxRepeats = 16;
   const auto& attrs = site.attrs<ResizeAttrs>();
   Exprs& exprs = site.emitter.exprs();
   const Dim from = site.emitter.size(site.inputs[0], static_cast<std::int64_t>(axis) + 2);
   const Bounds bounds = exprs.bounds(from);
   const auto repeats = exprs.divide_exactly(attrs.size[axis], from);
-  if (!repeats || !repeats->is_fixed() || repeats->value() < 1 || repeats->value() > kMostRepeats || !bounds.max ||
-      *bounds.max > kMostElements / kMostRepeats) {
+  if (!repeats || !repeats->is_fixed() || repeats->value() < 1 || repeats->value() > kMaxRepeats || !bounds.max ||
+      *bounds.max > kMaxElements / kMaxRepeats) {
     return std::nullopt;
   }
   // Rounding depends on the ratio alone, so the largest size speaks for all.
@@ -139,11 +139,11 @@ std::optional<std::int64_t> repeats_of_symbolic(const Site& site, std::size_t ax
 
 // Pixels of images of any size come several times: a transposed convolution that writes each of them to a tile.
 Replacement repeated_pixels(const Site& site) {
-  constexpr std::int64_t kMostChannels = 1 << 12;
+  constexpr std::int64_t kMaxChannels = 1 << 12;
   const auto rows = repeats_of_symbolic(site, 0);
   const auto columns = repeats_of_symbolic(site, 1);
   const Dim channels = site.emitter.size(site.inputs[0], 1);
-  if (!rows || !columns || !is_countable(channels) || channels.value() > kMostChannels) return unchanged();
+  if (!rows || !columns || !is_countable(channels) || channels.value() > kMaxChannels) return unchanged();
   const std::vector<double> ones(static_cast<std::size_t>(channels.value() * *rows * *columns), 1);
   const ValueId filters = constant_of(site.emitter, ones, DType::kF32, {channels.value(), 1, *rows, *columns});
   const ConvTransposeAttrs attrs{{*rows, *columns}, {0, 0, 0, 0}, {1, 1}, channels.value()};

@@ -9,7 +9,7 @@
 namespace isthmus::rewrites {
 namespace {
 
-constexpr std::int64_t kMostOnes = 1 << 16;
+constexpr std::int64_t kMaxOnes = 1 << 16;
 
 // Whether the target has the op with operands that broadcast against each other.
 bool takes_broadcast(const Site& site) {
@@ -107,7 +107,7 @@ Replacement expand_by_ones(const Site& site) {
       value = TRY(site.emitter.binary(Op::kAdd, value, *zeros));
       continue;
     }
-    if (count > kMostOnes / std::max<std::int64_t>(wanted[i].value(), 1)) {
+    if (count > kMaxOnes / std::max<std::int64_t>(wanted[i].value(), 1)) {
       value = TRY(site.emitter.binary(
           Op::kMul, value,
           constant_of(site.emitter, std::vector<double>(static_cast<std::size_t>(count), 1), DType::kF32, ones)));

@@ -9,7 +9,7 @@ namespace {
 
 // A result larger than this is made only if it has no more elements than what it is made of: an expanded scalar stays
 // one, codes become weights.
-constexpr std::uint64_t kMostGrowth = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxGrowth = std::uint64_t{1} << 20;
 
 bool is_worth_storing(const Site& site) {
   std::uint64_t bytes = size_of(site.result().dtype);
@@ -18,7 +18,7 @@ bool is_worth_storing(const Site& site) {
     if (!product) return false;
     bytes = *product;
   }
-  std::uint64_t available = kMostGrowth;
+  std::uint64_t available = kMaxGrowth;
   for (const ValueId input : site.inputs) {
     const TensorView& data = *site.graph().constant(input)->data;
     const std::size_t element = std::max(size_of(data.dtype), size_of(site.result().dtype));

@@ -1,5 +1,5 @@
 // What an archive that PyTorch has quantized says about its values: pairs of quantize and dequantize become one node
-// that stands as near as it can to whoever makes the value.
+// that stands as near as it can to the producer of the value.
 #include <cmath>
 
 #include "ops/known.h"

@@ -20,7 +20,7 @@ const Multiplier kUnitMultiplier = *multiplier_of(1, ScaleBits::k31);
 bool has_countable_rows(const Ints& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;
-  return shape.back() > 1 && shape.back() <= kMostCount && count / shape.back() <= kMostCount;
+  return shape.back() > 1 && shape.back() <= kMaxCount && count / shape.back() <= kMaxCount;
 }
 
 std::vector<std::int32_t> narrow(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }

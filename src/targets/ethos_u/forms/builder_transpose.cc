@@ -56,11 +56,11 @@ Operand TosaBuilder::transpose(const Operand& given, const Ints& wanted) {
     return emit(tosa::Op::kTranspose, std::move(fields), {part.id}, part.type, std::move(shape));
   };
   const std::int64_t all = counted(x.shape);
-  if (device_ != Device::kU55 || all <= kMostCount) return at_once(x);
+  if (device_ != Device::kU55 || all <= kMaxCount) return at_once(x);
   const auto longest = std::ranges::max_element(x.shape) - x.shape.begin();
   const auto at = static_cast<std::size_t>(longest);
   const std::int64_t beside = all / x.shape[at];
-  const std::int64_t most = std::max<std::int64_t>(kMostCount / beside, 1);
+  const std::int64_t most = std::max<std::int64_t>(kMaxCount / beside, 1);
   std::vector<Operand> parts;
   for (std::int64_t first = 0; first < x.shape[at]; first += most) {
     Ints start(x.shape.size(), 0);

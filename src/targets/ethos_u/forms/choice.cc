@@ -38,8 +38,8 @@ Expected<Operand> compare(NodeLowering& lowering) {
   Operand left = lowering.out.rescale(lowering.inputs[0], tosa::Type::kI32, {{common->a}, a.quant->zero_point});
   Operand right = lowering.out.rescale(lowering.inputs[1], tosa::Type::kI32, {{common->b}, b.quant->zero_point});
   if (kIsSwapped) std::swap(left, right);
-  const Operand truth = lowering.out.binary(kOp, left, right, tosa::Type::kBool);
-  return kIsNegated ? lowering.out.unary(tosa::Op::kLogicalNot, truth) : truth;
+  const Operand boolean = lowering.out.binary(kOp, left, right, tosa::Type::kBool);
+  return kIsNegated ? lowering.out.unary(tosa::Op::kLogicalNot, boolean) : boolean;
 }
 template <tosa::Op kOp, bool kIsSwapped = false, bool kIsNegated = false>
 constexpr FormRow compare_row(Op op) {
@@ -61,10 +61,10 @@ constexpr FormRow logical_row(Op op) {
 Expected<Operand> choice_of_greatest(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
   constexpr std::int64_t kFar = 1 << 20;  // beyond any code
-  const std::vector<std::int64_t> truths = lowering.integers(0, lowering.reads[0]);
+  const std::vector<std::int64_t> bools = lowering.integers(0, lowering.reads[0]);
   const auto side = [&](std::size_t i, bool is_chosen_where) {
     std::vector<std::int64_t> bounds;
-    for (const std::int64_t truth : truths) bounds.push_back((truth != 0) == is_chosen_where ? kFar : -kFar);
+    for (const std::int64_t boolean : bools) bounds.push_back((boolean != 0) == is_chosen_where ? kFar : -kFar);
     const Operand bound = out.numbers(tosa::Type::kI32, lowering.inputs[0].shape, bounds);
     return out.binary(tosa::Op::kMinimum, out.widened(lowering.inputs[i], 0), bound);
   };

@@ -190,7 +190,7 @@ TosaForm form_of(const tosa::Graph& graph, const tosa::Operator& op) {
 tosa::Type tosa_type(DType dtype) {
   switch (dtype) {
     case DType::kI8:
-    case DType::kU8:  // whoever reads it says that it has no sign
+    case DType::kU8:  // its reader says that it is unsigned
       return tosa::Type::kI8;
     case DType::kI16:
       return tosa::Type::kI16;

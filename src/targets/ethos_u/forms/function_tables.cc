@@ -139,7 +139,7 @@ const MantissaTable& rsqrt_table() {
 ExpTables exp_tables(float scale, DType codes) {
   constexpr double kOne = 0x1p30 - 0x1p15;
   const auto table_with = [](double step) {
-    // Differences times 128 are 0 or more: of the other half of the table nobody asks.
+    // Differences times 128 are 0 or more: the other half of the table is unused.
     const auto whole = [=](double v) { return std::nearbyint(kOne * portable::exp(-step * std::max(v, 0.0) / 128)); };
     return ExpTable{table_of([=](double v) { return std::floor(whole(v) * 0x1p-15); }),
                     table_of([=](double v) { return std::fmod(whole(v), 0x1p15); })};

@@ -117,7 +117,7 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const std::int64_t length = row_length(lowering);
   const auto short_rows = short_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
                                                floats_of(lowering, 1), floats_of(lowering, 2));
-  if (short_rows && elements(lowering.inputs[0].shape) / length <= kMostCount) {
+  if (short_rows && elements(lowering.inputs[0].shape) / length <= kMaxCount) {
     return norm_of_short_rows(lowering, length, *short_rows);
   }
   const auto constants = layer_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,

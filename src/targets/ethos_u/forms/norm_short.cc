@@ -92,8 +92,8 @@ bool add_result(ShortNormConstants& constants, const TensorType& to, std::int64_
 std::optional<ShortNormConstants> short_norm_constants(const TensorType& from, const TensorType& to, std::int64_t count,
                                                        double eps, std::span<const float> weight,
                                                        std::span<const float> bias) {
-  constexpr std::int64_t kMaxCount = 16384;
-  if (to.dtype != DType::kI8 || count > kMaxCount || !std::isfinite(eps) || !(eps >= 0) || !has_finite(weight) ||
+  constexpr std::int64_t kMaxRowCount = 16384;
+  if (to.dtype != DType::kI8 || count > kMaxRowCount || !std::isfinite(eps) || !(eps >= 0) || !has_finite(weight) ||
       !has_finite(bias)) {
     return std::nullopt;
   }

@@ -106,10 +106,10 @@ Expected<Operand> conv_transpose2d(NodeLowering& lowering) {
 // Rows as an image whose sides the device can count, as wide as can be: NPUs compute several columns at once.
 Ints image_of_rows(std::int64_t rows) {
   std::int64_t height = 1;
-  while (rows / height > kMostCount && height < kMostCount) {
+  while (rows / height > kMaxCount && height < kMaxCount) {
     do {
       ++height;
-    } while (rows % height != 0 && height < kMostCount);
+    } while (rows % height != 0 && height < kMaxCount);
   }
   return rows % height == 0 ? Ints{height, rows / height} : Ints{1, rows};
 }

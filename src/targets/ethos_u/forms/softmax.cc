@@ -31,13 +31,13 @@ namespace isthmus::ethos_u {
 namespace {
 
 std::optional<Reason> refuse_softmax(const NodeForm& form) {
-  constexpr std::int64_t kMostPowers = 65536;  // of 15 bits each, so that their sum fits 32
+  constexpr std::int64_t kMaxPowers = 65536;  // of 15 bits each, so that their sum fits 32
   const Ints sizes = form.sizes(0);
   if (sizes.empty() || form.attrs<AxisAttrs>().axis + 1 != std::ssize(sizes)) {
     return Reason{ReasonCode::kAxis, "a softmax over an inner axis, or of one number"};
   }
-  if (sizes.back() <= kMostPowers) return std::nullopt;
-  return Reason{ReasonCode::kSumRange, fmt::format("a softmax of {} numbers, at most {}", sizes.back(), kMostPowers)};
+  if (sizes.back() <= kMaxPowers) return std::nullopt;
+  return Reason{ReasonCode::kSumRange, fmt::format("a softmax of {} numbers, at most {}", sizes.back(), kMaxPowers)};
 }
 
 // Numbers below 2^30 in two parts of 15 bits, as sums of them need it.

@@ -57,7 +57,7 @@ Replacement by_blocks(const Site& site) {
   ValueId image = site.inputs[0];
   ValueId filters = site.inputs[1];
   for (std::size_t i = 0; i < 2; ++i) {
-    if (attrs.stride[i] <= kMostStride) continue;
+    if (attrs.stride[i] <= kMaxStride) continue;
     if (attrs.dilation[i] != 1) return unchanged();
     const auto axis = static_cast<std::int64_t>(i) + 2;
     block[i] = attrs.stride[i];
@@ -82,7 +82,7 @@ Replacement then_thinned(const Site& site) {
   ConvAttrs attrs = site.attrs<ConvAttrs>();
   Ints steps{1, 1};
   for (std::size_t i = 0; i < 2; ++i) {
-    if (attrs.stride[i] <= kMostStride) continue;
+    if (attrs.stride[i] <= kMaxStride) continue;
     const std::int64_t kept = attrs.stride[i] % 3 == 0 ? 3 : attrs.stride[i] % 2 == 0 ? 2 : 1;
     steps[i] = attrs.stride[i] / kept;
     attrs.stride[i] = kept;
@@ -138,7 +138,7 @@ Replacement convolution_forms(const Site& site, Device device) {
     const bool is_whole =
         attrs.groups == 1 && attrs.padding == Ints{0, 0, 0, 0} && image[2] == filters[2] && image[3] == filters[3];
     if (is_whole) return as_linear(site);
-    if (filters[2].value() > kMostFilterHeight && filters[3].value() <= kMostFilterHeight) return on_its_side(site);
+    if (filters[2].value() > kMaxFilterHeight && filters[3].value() <= kMaxFilterHeight) return on_its_side(site);
     return unchanged();
   }
   return attrs.groups > 1 && !is_depthwise ? by_groups(site) : unchanged();

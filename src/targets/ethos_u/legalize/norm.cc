@@ -105,7 +105,7 @@ Replacement running_sum(const Site& site, Device) {
   if (site.node.op != Op::kCumsum || site.result().rank() == 0) return unchanged();
   const std::int64_t axis = site.attrs<AxisAttrs>().axis;
   const std::int64_t size = site.emitter.size(site.inputs[0], axis).value();
-  if (size > rewrites::kMostWeights / size) return unchanged();
+  if (size > rewrites::kMaxWeights / size) return unchanged();
   Numbers ones(static_cast<std::size_t>(size * size), 0);
   for (std::int64_t i = 0; i < size; ++i) std::fill_n(ones.begin() + i * size, i + 1, 1);
   return replaced_by(rewrites::product_along(site.emitter, site.inputs[0], axis, ones));

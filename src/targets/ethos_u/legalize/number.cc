@@ -98,10 +98,10 @@ Replacement choice_by_products(const Site& site, Device device) {
   if (site.node.op != Op::kWhere || site.constant(0) != nullptr || exists(tosa::Op::kSelect, device))
     return unchanged();
   Emitter& emitter = site.emitter;
-  const ValueId truth = TRY(emitter.emit(Op::kCast, DTypeAttrs{DType::kF32}, {site.inputs[0]}));
-  const ValueId one = rewrites::number(emitter, 1, emitter.shape(truth).size());
-  const ValueId other = TRY(emitter.binary(Op::kSub, one, truth));
-  const ValueId first = TRY(emitter.binary(Op::kMul, site.inputs[1], truth));
+  const ValueId boolean = TRY(emitter.emit(Op::kCast, DTypeAttrs{DType::kF32}, {site.inputs[0]}));
+  const ValueId one = rewrites::number(emitter, 1, emitter.shape(boolean).size());
+  const ValueId other = TRY(emitter.binary(Op::kSub, one, boolean));
+  const ValueId first = TRY(emitter.binary(Op::kMul, site.inputs[1], boolean));
   const ValueId second = TRY(emitter.binary(Op::kMul, site.inputs[2], other));
   return replaced_by(emitter.binary(Op::kAdd, first, second));
 }

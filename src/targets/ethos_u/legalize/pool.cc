@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxImages = 64;
 // Along one image axis, from which positions the elements of each window come. Those outside of the image are replaced
 // by one of the same window, which no extreme minds. Nothing where a window has none inside, or there are too many.
 std::optional<Ints> positions_of(const MaxPoolAttrs& attrs, std::size_t axis, std::int64_t size, std::int64_t windows) {
-  if (windows > kMostElements / attrs.kernel[axis]) return std::nullopt;
+  if (windows > kMaxElements / attrs.kernel[axis]) return std::nullopt;
   Ints positions;
   for (std::int64_t window = 0; window < windows; ++window) {
     const std::int64_t first = window * attrs.stride[axis] - attrs.padding[2 * axis];

@@ -34,15 +34,15 @@ template <std::size_t kernel_axis>
 Expected<void> check_steps(const Site& site) {
   const auto& fields = site.fields<Conv>();
   TRY(check_ranks(site));
-  TRY(want_numbers(fields.pad, "the padding", 4, 0, kMostKernel));
-  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMostStride));
-  TRY(want_numbers(fields.dilation, "the dilation", 2, 1, kMostKernel));
+  TRY(want_numbers(fields.pad, "the padding", 4, 0, kMaxKernel));
+  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMaxStride));
+  TRY(want_numbers(fields.dilation, "the dilation", 2, 1, kMaxKernel));
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t kernel = site.inputs[1].size(kernel_axis + i);
     const std::int64_t dilation = fields.dilation[i];
-    if (kernel > kMostKernel / dilation) {
+    if (kernel > kMaxKernel / dilation) {
       return bad_input(
-          fmt::format("a kernel of {} with a dilation of {}, and level 8K allows {}", kernel, dilation, kMostKernel));
+          fmt::format("a kernel of {} with a dilation of {}, and level 8K allows {}", kernel, dilation, kMaxKernel));
     }
     TRY(want_steps(site.output, i + 1,
                    site.inputs[0].size(i + 1) - 1 + fields.pad[2 * i] + fields.pad[2 * i + 1] - (kernel - 1) * dilation,
@@ -69,14 +69,14 @@ Expected<void> check_depthwise(const Site& site) {
 Expected<void> check_transpose_conv(const Site& site) {
   const auto& fields = site.fields<TransposeConv>();
   TRY(check_ranks(site));
-  TRY(want_numbers(fields.out_pad, "the padding of the output", 4, -kMostKernel, kMostKernel));
-  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMostStride));
+  TRY(want_numbers(fields.out_pad, "the padding of the output", 4, -kMaxKernel, kMaxKernel));
+  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMaxStride));
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t kernel = site.inputs[1].size(kConvKernel + i);
     const std::int64_t before = fields.out_pad[2 * i];
     const std::int64_t after = fields.out_pad[2 * i + 1];
-    if (kernel > kMostKernel)
-      return bad_input(fmt::format("a kernel of {}, and level 8K allows {}", kernel, kMostKernel));
+    if (kernel > kMaxKernel)
+      return bad_input(fmt::format("a kernel of {}, and level 8K allows {}", kernel, kMaxKernel));
     if (before <= -kernel || after <= -kernel) {
       return bad_input(fmt::format("a padding of {} and {} takes all of a kernel of {}", before, after, kernel));
     }
@@ -172,7 +172,7 @@ Expected<Kernel> plain_depthwise(const SharedSite& site, Resources&) {
 
 Expected<Kernel> fast_depthwise(const SharedSite& site, Resources& resources) {
   const bool is_wide = site->output.type == Type::kI48;
-  if (is_wide && site->inputs[1].size(0) * site->inputs[1].size(1) > kMostWideTaps)
+  if (is_wide && site->inputs[1].size(0) * site->inputs[1].size(1) > kMaxWideTaps)
     return plain_depthwise(site, resources);
   return fast_depthwise_conv(site, resources);
 }

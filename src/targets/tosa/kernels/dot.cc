@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Wide = hn::ScalableTag<std::int32_t>;
-constexpr std::size_t kMostLanes = HWY_MAX_BYTES / sizeof(std::int32_t);
+constexpr std::size_t kMaxLanes = HWY_MAX_BYTES / sizeof(std::int32_t);
 // A product of 16 by 8 bits has 23 with its sign, two of them 24: so many sums have room in 32.
 constexpr std::size_t kPairsAtOnce = 127;
 
@@ -84,7 +84,7 @@ void multiply(const LeftRows& left, const PackedShape& shape, const std::int16_t
               std::int32_t* out, std::size_t out_stride) {
   const Wide wide;
   const std::size_t lanes = hn::Lanes(wide);
-  HWY_ALIGN std::int32_t sums[kRowsAtOnce * 2 * kMostLanes];
+  HWY_ALIGN std::int32_t sums[kRowsAtOnce * 2 * kMaxLanes];
   for (std::size_t panel = 0; panel < shape.panels(); ++panel) {
     const std::int16_t* b = right + panel * shape.pairs() * shape.width * 2;
     const std::size_t first = panel * shape.width;
@@ -110,7 +110,7 @@ void multiply(const LeftRows& left, const PackedShape& shape, const std::int16_t
 
 void multiply_add(const LeftRows& left, const PackedShape& shape, const std::int16_t* right, std::int64_t* out,
                   std::size_t out_stride) {
-  HWY_ALIGN std::int32_t sums[kRowsAtOnce * 2 * kMostLanes];
+  HWY_ALIGN std::int32_t sums[kRowsAtOnce * 2 * kMaxLanes];
   for (std::size_t panel = 0; panel < shape.panels(); ++panel) {
     const std::size_t first = panel * shape.width;
     const std::size_t columns = std::min(shape.width, shape.columns - first);
@@ -145,7 +145,7 @@ void depthwise_row(const DepthwiseRow& row, std::int32_t* out) {
   const Wide wide;
   const hn::Rebind<std::int16_t, Wide> narrow;
   const std::size_t lanes = hn::Lanes(wide);
-  HWY_ALIGN std::int32_t rest[kMostLanes];
+  HWY_ALIGN std::int32_t rest[kMaxLanes];
   const std::int16_t* pixel = row.image;
   for (std::size_t o = 0; o < row.out_count; ++o, pixel += row.step, out += row.out_channels) {
     for (std::size_t c = 0; c < row.channels; c += lanes) {

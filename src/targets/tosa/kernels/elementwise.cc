@@ -16,7 +16,7 @@
 namespace isthmus::tosa {
 namespace {
 
-constexpr std::int64_t kMostShift = 63;
+constexpr std::int64_t kMaxShift = 63;
 
 // The first `count` inputs have as many axes and fit each other and the output.
 Expected<void> check_broadcast(const Site& site, std::size_t count) {
@@ -285,7 +285,7 @@ Expected<void> check_mul(const Site& site) {
   const Operand& shift = site.inputs[2];
   TRY(want_sizes(shift, "the shift", {1}));
   TRY(want_constant(shift, "the shift"));
-  const std::int64_t most = site.inputs[0].type == Type::kI32 ? kMostShift : 0;
+  const std::int64_t most = site.inputs[0].type == Type::kI32 ? kMaxShift : 0;
   if (shift.at(0) >= 0 && shift.at(0) <= most) return {};
   return bad_input(fmt::format("the shift {} is {}, but at most {} for {}", shown(shift.name), shift.at(0), most,
                                name_of(site.inputs[0].type)));
@@ -319,7 +319,7 @@ Expected<Kernel> select_kernel(const SharedSite& site, Resources&) {
 
 constexpr std::string_view kTwoI32 = "i32 i32 > i32";
 constexpr std::string_view kTwoBits = "i8/i16/i32 =0 > =0";
-constexpr std::string_view kTwoTruths = "bool bool > bool";
+constexpr std::string_view kTwoBools = "bool bool > bool";
 constexpr std::string_view kComparison = "i32 i32 > bool";
 constexpr Rule kElementwiseRules[] = {
     {.op = Op::kAdd,
@@ -364,7 +364,7 @@ constexpr Rule kElementwiseRules[] = {
      .plain = plain<Divide, std::int32_t>,
      .fast = fast<Divide, std::int32_t>},
     {.op = Op::kLogicalAnd,
-     .types = kTwoTruths,
+     .types = kTwoBools,
      .check = check_two,
      .plain = plain<BitAnd, std::uint8_t>,
      .fast = fast<BitAnd, std::uint8_t>},
@@ -374,7 +374,7 @@ constexpr Rule kElementwiseRules[] = {
      .plain = plain_bits<LeftShift>,
      .fast = fast_bits<LeftShift>},
     {.op = Op::kLogicalOr,
-     .types = kTwoTruths,
+     .types = kTwoBools,
      .check = check_two,
      .plain = plain<BitOr, std::uint8_t>,
      .fast = fast<BitOr, std::uint8_t>},
@@ -384,7 +384,7 @@ constexpr Rule kElementwiseRules[] = {
      .plain = plain_bits<LogicalRightShift>,
      .fast = fast_bits<LogicalRightShift>},
     {.op = Op::kLogicalXor,
-     .types = kTwoTruths,
+     .types = kTwoBools,
      .check = check_two,
      .plain = plain<BitXor, std::uint8_t>,
      .fast = fast<BitXor, std::uint8_t>},

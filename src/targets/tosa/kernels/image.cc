@@ -17,9 +17,9 @@ Expected<void> check_pool(const Site& site) {
   const Operand& input = site.inputs[0];
   TRY(want_rank(input, "the input", 4));
   TRY(want_rank(site.output, "the output", 4));
-  TRY(want_numbers(fields.kernel, "the kernel", 2, 1, kMostKernel));
-  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMostStride));
-  TRY(want_numbers(fields.pad, "the padding", 4, 0, kMostKernel));
+  TRY(want_numbers(fields.kernel, "the kernel", 2, 1, kMaxKernel));
+  TRY(want_numbers(fields.stride, "the stride", 2, 1, kMaxStride));
+  TRY(want_numbers(fields.pad, "the padding", 4, 0, kMaxKernel));
   for (std::size_t i = 0; i < 2; ++i) {
     for (const std::int32_t pad : {fields.pad[2 * i], fields.pad[2 * i + 1]}) {
       if (pad >= fields.kernel[i]) {
@@ -136,25 +136,25 @@ Axis1d sampled_axis(const Site& site, std::int64_t axis) {
           site.inputs[3].at(axis)};
 }
 Expected<void> check_resize_axis(const Site& site, std::size_t axis) {
-  constexpr std::int64_t kMostSize = 16383;
-  constexpr std::int64_t kMostNumerator = 2048;
-  constexpr std::int64_t kMostShrink = 16;
+  constexpr std::int64_t kMaxSize = 16383;
+  constexpr std::int64_t kMaxNumerator = 2048;
+  constexpr std::int64_t kMaxShrink = 16;
   const std::int64_t from = site.inputs[0].size(axis + 1);
   const std::int64_t to = site.output.size(axis + 1);
   const Axis1d a = sampled_axis(site, static_cast<std::int64_t>(axis));
-  if (from > kMostSize || to > kMostSize)
-    return bad_input(fmt::format("{} become {}, but {} are the most", from, to, kMostSize));
-  if (a.numerator < 1 || a.numerator > kMostNumerator || a.denominator < 1 ||
-      a.denominator >= kMostShrink * a.numerator) {
+  if (from > kMaxSize || to > kMaxSize)
+    return bad_input(fmt::format("{} become {}, but {} are the most", from, to, kMaxSize));
+  if (a.numerator < 1 || a.numerator > kMaxNumerator || a.denominator < 1 ||
+      a.denominator >= kMaxShrink * a.numerator) {
     return bad_input(fmt::format("a scale of {}/{}", a.numerator, a.denominator));
   }
-  if (a.numerator > kMostScale * a.denominator) {
-    return bad_input(fmt::format("a scale of {}/{}, and level 8K allows {}", a.numerator, a.denominator, kMostScale));
+  if (a.numerator > kMaxScale * a.denominator) {
+    return bad_input(fmt::format("a scale of {}/{}, and level 8K allows {}", a.numerator, a.denominator, kMaxScale));
   }
-  if (a.offset < -a.numerator || a.offset >= kMostShrink * a.numerator) {
+  if (a.offset < -a.numerator || a.offset >= kMaxShrink * a.numerator) {
     return bad_input(fmt::format("an offset of {} for a scale of {}/{}", a.offset, a.numerator, a.denominator));
   }
-  if (a.border < -kMostShrink * a.numerator || a.border >= a.numerator) {
+  if (a.border < -kMaxShrink * a.numerator || a.border >= a.numerator) {
     return bad_input(fmt::format("a border of {} for a scale of {}/{}", a.border, a.numerator, a.denominator));
   }
   return want_steps(site.output, axis + 1, (from - 1) * a.numerator - a.offset + a.border, a.denominator);

@@ -34,8 +34,8 @@ Expected<void> want_axes(const Operand& operand) {
 
 Expected<void> check_concat(const Site& site) {
   const std::int64_t axis = site.fields<Axis>().axis;
-  if (site.inputs.size() > kMostListed) {
-    return bad_input(fmt::format("{} inputs, and level 8K allows {}", site.inputs.size(), kMostListed));
+  if (site.inputs.size() > kMaxListed) {
+    return bad_input(fmt::format("{} inputs, and level 8K allows {}", site.inputs.size(), kMaxListed));
   }
   TRY(want_axis(axis, site.inputs[0]));
   const auto along = static_cast<std::size_t>(axis);
@@ -79,7 +79,7 @@ Expected<void> check_pad(const Site& site) {
   Sizes sizes = input.sizes;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     for (const std::int64_t pad : {padding[2 * axis], padding[2 * axis + 1]}) {
-      if (pad < 0 || pad > kMostElements) return bad_input(fmt::format("a padding of {}", pad));
+      if (pad < 0 || pad > kMaxElements) return bad_input(fmt::format("a padding of {}", pad));
       sizes[axis] += pad;
     }
   }
@@ -157,7 +157,7 @@ Expected<void> check_tile(const Site& site) {
   const Sizes multiples = site.inputs[1].values();
   Sizes sizes = input.sizes;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (multiples[axis] < 1 || multiples[axis] > kMostElements)
+    if (multiples[axis] < 1 || multiples[axis] > kMaxElements)
       return bad_input(fmt::format("{} times", multiples[axis]));
     sizes[axis] *= multiples[axis];
   }

@@ -53,7 +53,7 @@ std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
 // Why a float node could not run in the delegate on codes; nothing where it could.
 std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes);
 bool takes_bounds(const Node& node);
-// Whether rows of floats can be quantized as they come, for weights in codes.
+// Whether rows of floats can be quantized dynamically, for weights in codes.
 bool has_row_form(const Graph& graph, const Node& node);
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);

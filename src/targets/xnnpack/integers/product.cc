@@ -56,10 +56,10 @@ namespace {
 
 std::optional<std::string> refuse_factors(const IntegerSite& site) {
   // The library refuses larger ones.
-  constexpr float kMostFactor = 256;
+  constexpr float kMaxFactor = 256;
   for (const float scale : site.quant(1).scales) {
     const float factor = site.quant(0).scale() * scale / site.quant().scale();
-    if (!(factor < kMostFactor)) return fmt::format("sums would be multiplied by {}", factor);
+    if (!(factor < kMaxFactor)) return fmt::format("sums would be multiplied by {}", factor);
   }
   return std::nullopt;
 }
