@@ -9,6 +9,7 @@
 #include "interpret/evaluate.h"
 #include "interpret/integer_codes.h"
 #include "interpret/integer_kernel.h"
+#include "ir/nearest_code.h"
 #include "ops/table.h"
 
 namespace isthmus {
@@ -153,13 +154,12 @@ Expected<IntegerNode> prepare_integer_node(const Graph& graph, const Node& node,
 
 Tensor codes_of(const Tensor& numbers, const TensorType& type) {
   const CodeRange range = code_range(type.dtype);
-  const auto scale = static_cast<double>(type.quant->scale());
   Tensor result(type.dtype, numbers.sizes());
   dispatch(type.dtype, [&]<class Code>(Code) {
     const auto out = result.mutable_data<Code>();
     const auto in = numbers.data<float>();
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const double code = std::nearbyint(static_cast<double>(in[i]) / scale) + type.quant->zero_point;
+      const double code = nearest_code(static_cast<double>(in[i]), *type.quant);
       out[i] = static_cast<Code>(std::clamp<double>(std::isnan(code) ? 0.0 : code, range.min, range.max));
     }
   });

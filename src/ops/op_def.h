@@ -17,7 +17,7 @@ namespace isthmus {
 
 class Call;
 
-// How numbers travel through an op. This says what the op *is*; what a device *needs* is in backends/.
+// How values flow through an op. This says what the op *is*; what a device *needs* is in targets/.
 enum class QFlow : std::uint8_t {
   kComputes,      // new numbers: inputs and outputs have parameters of their own
   kMovesData,     // the same numbers elsewhere: the output shares with the data input

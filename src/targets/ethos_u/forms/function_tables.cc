@@ -5,6 +5,7 @@
 
 #include "base/portable_math.h"
 #include "interpret/kernel.h"
+#include "ir/nearest_code.h"
 #include "targets/ethos_u/forms/constants.h"
 
 namespace isthmus::ethos_u {
@@ -99,7 +100,7 @@ Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorTy
   std::vector<double> numbers = TRY(function_at(op, attrs, places, other));
   if (is_narrow && to.dtype == DType::kI8) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double code = std::nearbyint(numbers[i] / out_scale) + to.quant->zero_point;
+      const double code = nearest_code(numbers[i], *to.quant);
       result.narrow[i] =
           std::isnan(code) ? static_cast<std::int8_t>(to.quant->zero_point) : saturated_code<std::int8_t>(code);
     }
