@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "interpret/evaluate.h"
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/integer_kernel.h"
-#include "ir/nearest_code.h"
+#include "ir/nearest_quantized.h"
 #include "ops/table.h"
 
 namespace isthmus {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "interpret/evaluate.h"
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/kernel.h"
 
 namespace isthmus::test {

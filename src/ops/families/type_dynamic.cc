@@ -2,7 +2,7 @@
 // of a row that have parameters of their own.
 #include <cmath>
 
-#include "ops/codes.h"
+#include "ops/quantized_range.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/codes.h"
+#include "ops/quantized_range.h"
 #include "ops/demands.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/codes.h"
+#include "ops/quantized_range.h"
 #include "ops/elementwise.h"
 #include "ops/families/product.h"
 #include "ops/known.h"

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "interpret/integer.h"
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
-#include "ir/nearest_code.h"
+#include "ir/nearest_quantized.h"
 #include "ir/readers.h"
 #include "ops/halves.h"
 #include "ops/table.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "ir/literals.h"
 #include "ir/readers.h"
 #include "ir/rewriter.h"

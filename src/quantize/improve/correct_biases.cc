@@ -9,7 +9,7 @@
 
 #include "interpret/float_inputs.h"
 #include "interpret/integer.h"
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/interpreter.h"
 #include "ir/readers.h"
 #include "ops/table.h"

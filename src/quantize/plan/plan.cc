@@ -17,7 +17,7 @@
 #include "quantize/plan/groups.h"
 #include "quantize/plan/precision.h"
 #include "quantize/plan/ratios.h"
-#include "quantize/plan/reader_codes.h"
+#include "quantize/plan/reader_params.h"
 #include "quantize/plan/states.h"
 #include "quantize/widths/more_float.h"
 #include "quantize/widths/widths.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
 #include "quantize/plan/groups.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "ir/literals.h"
-#include "ir/nearest_code.h"
+#include "ir/nearest_quantized.h"
 #include "ops/table.h"
 #include "quantize/prove/prove_parts.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/literals.h"
-#include "ir/nearest_code.h"
+#include "ir/nearest_quantized.h"
 #include "quantize/prove/prove.h"
 #include "quantize/prove/prove_parts.h"
 

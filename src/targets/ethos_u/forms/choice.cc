@@ -1,7 +1,7 @@
 // Forms of comparisons, logic and choices.
 #include <algorithm>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "targets/ethos_u/forms/form_families.h"
 
 namespace isthmus::ethos_u {

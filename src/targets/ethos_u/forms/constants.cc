@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "interpret/integer_codes.h"
-#include "ir/nearest_code.h"
+#include "interpret/quantized_types.h"
+#include "ir/nearest_quantized.h"
 
 namespace isthmus::ethos_u {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "ops/table.h"
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/forms/mantissa.h"

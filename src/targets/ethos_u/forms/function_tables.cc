@@ -5,7 +5,7 @@
 
 #include "base/portable_math.h"
 #include "interpret/kernel.h"
-#include "ir/nearest_code.h"
+#include "ir/nearest_quantized.h"
 #include "targets/ethos_u/forms/constants.h"
 
 namespace isthmus::ethos_u {

@@ -9,7 +9,7 @@
 
 #include "ops/table.h"
 #include "targets/target.h"
-#include "targets/xnnpack/codes.h"
+#include "targets/xnnpack/quantized.h"
 #include "targets/xnnpack/forms/form_families.h"
 
 namespace isthmus::xnnpack {

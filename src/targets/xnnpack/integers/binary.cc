@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/kernels/elementwise.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/integers/requantize.h"

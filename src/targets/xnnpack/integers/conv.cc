@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/product.h"
 
 namespace isthmus::xnnpack {

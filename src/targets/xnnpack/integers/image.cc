@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/integer_kernel.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 

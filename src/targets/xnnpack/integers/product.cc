@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 
 namespace isthmus::xnnpack {

@@ -1,7 +1,7 @@
 // Integer kernels: means, whose sums are exact.
 #include <algorithm>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/integers/requantize.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 
 namespace isthmus::xnnpack {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/portable_math.h"
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 
 namespace isthmus::xnnpack {

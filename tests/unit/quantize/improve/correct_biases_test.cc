@@ -9,7 +9,7 @@
 
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"

@@ -8,7 +8,7 @@
 
 #include "interpret/interpreter.h"
 #include "quantize/improve/input_moments.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
 
 namespace isthmus::round_weights_test {

@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"

@@ -8,7 +8,7 @@
 
 #include "interpret/interpreter.h"
 #include "quantize/config/config.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 

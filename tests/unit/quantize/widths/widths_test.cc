@@ -12,7 +12,7 @@
 #include "quantize/apply/apply.h"
 #include "quantize/plan/precision.h"
 #include "quantize/prove/prove.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"

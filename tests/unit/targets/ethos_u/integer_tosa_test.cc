@@ -7,9 +7,9 @@
 #include <cmath>
 #include <functional>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/kernel.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "targets/ethos_u/forms/constants.h"
 #include "targets/ethos_u/integer_kernels.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "interpret/kernel.h"
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 #include "support/delegates.h"
 #include "support/programs.h"
 #include "targets/registry.h"

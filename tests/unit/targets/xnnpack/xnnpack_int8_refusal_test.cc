@@ -7,7 +7,7 @@
 
 #include "engines/xnnpack/builder.h"
 #include "ir/text.h"
-#include "support/code_graph.h"
+#include "support/int8_graph.h"
 #include "support/programs.h"
 #include "targets/partition.h"
 #include "targets/xnnpack/desc.h"

@@ -11,7 +11,7 @@
 
 #include "interpret/integer.h"
 #include "ir/text.h"
-#include "support/code_graph.h"
+#include "support/int8_graph.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/tap.h"
 

@@ -1,12 +1,12 @@
 // Node by node, once all groups have their parameters.
-#include "quantize/plan/reader_codes.h"
+#include "quantize/plan/reader_params.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 
-#include "interpret/integer_codes.h"
+#include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
 #include "quantize/config/grid.h"
 

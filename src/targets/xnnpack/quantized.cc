@@ -1,5 +1,5 @@
 // Walks the demands of the device's description, and those of its products of codes.
-#include "targets/xnnpack/codes.h"
+#include "targets/xnnpack/quantized.h"
 
 #include <fmt/format.h>
 

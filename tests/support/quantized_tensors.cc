@@ -1,5 +1,5 @@
 // Codes by chance, and nodes that compute with them.
-#include "support/codes.h"
+#include "support/quantized_tensors.h"
 
 #include <cmath>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // Builds graphs of codes and their twins in floats.
-#include "support/code_graph.h"
+#include "support/int8_graph.h"
 
 #include <algorithm>
 #include <cmath>
