@@ -44,7 +44,7 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::move(value)) {}      // NOLINT: made of what a function returns
+  Result(T value) : content_(std::move(value)) {}      // NOLINT: implicit, from what a function returns
   Result(Error error) : content_(std::move(error)) {}  // NOLINT
 
   explicit operator bool() const { return content_.index() == 0; }

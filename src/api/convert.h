@@ -20,7 +20,7 @@ v1::Error public_error(const Error& error, bool is_cancelled = false);
 Expected<Tensor> tensor_of(const v1::Tensor& tensor);
 Expected<std::vector<Tensor>> tensors_of(const v1::Sample& sample);
 v1::Tensor public_tensor(const Tensor& tensor);
-// Outputs that are no tensors are left out.
+// Outputs that are not tensors are left out.
 std::vector<v1::Tensor> public_tensors(const std::vector<std::optional<Tensor>>& tensors);
 
 Expected<DataOptions> data_options(const v1::Data& data);

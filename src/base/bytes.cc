@@ -84,7 +84,7 @@ Expected<void> write_all(int file, std::span<const std::byte> bytes, const std::
   return {};
 }
 
-// A device or a pipe takes the bytes as they come.
+// A device or a pipe takes the bytes as it is written.
 Expected<void> write_through(const std::string& file_name, std::span<const std::byte> bytes, const std::string& path) {
   const FileDescriptor file(::open(file_name.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) return system_error("write", path);

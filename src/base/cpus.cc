@@ -26,7 +26,7 @@ std::size_t cpus_in_mask() {
   return std::thread::hardware_concurrency();
 }
 
-// "max 100000" and -1 are no quota.
+// "max 100000" and -1 mean no quota.
 std::optional<double> quotient(std::istream& quota_file, std::istream& period_file) {
   std::string quota;
   double period = 0;

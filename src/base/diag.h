@@ -1,4 +1,4 @@
-// What a stage has to say that is no failure. Libraries append here; only the command line prints.
+// What a stage has to say that is not a failure. Libraries append here; only the command line prints.
 #pragma once
 
 #include <cstdint>

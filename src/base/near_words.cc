@@ -30,7 +30,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string_view> near_words(std::string_view word, std::span<const std::string_view> words,
                                          std::size_t most) {
-  const std::size_t too_far = std::min<std::size_t>(word.size(), 4);  // so far away is no typing error
+  const std::size_t too_far = std::min<std::size_t>(word.size(), 4);  // so far away is not a typing error
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view candidate : words) {
     if (word.size() > kLongest || candidate.size() > kLongest) continue;

@@ -11,7 +11,7 @@ namespace isthmus {
 namespace {
 
 struct Character {
-  std::size_t length = 0;  // in bytes; 0 where they are no UTF-8
+  std::size_t length = 0;  // in bytes; 0 where they are not UTF-8
   std::uint32_t code_point = 0;
 };
 
@@ -27,7 +27,7 @@ Character first_character(std::string_view text) {
     if ((next & 0xC0) != 0x80) return {};
     code_point = code_point << 6 | (next & 0x3F);
   }
-  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs this many bytes
   const bool is_surrogate = code_point >= 0xD800 && code_point < 0xE000;
   if (code_point < kMin[length] || code_point > 0x10FFFF || is_surrogate) return {};
   return {length, code_point};

@@ -9,7 +9,7 @@ namespace isthmus {
 bool is_utf8(std::string_view text);
 
 // In quotes and on one line. Whatever a terminal might obey (controls, marks that turn the direction of text, bytes
-// that are no UTF-8) is written as \xHH a byte, a quote or a backslash behind a backslash: the text can be read back.
+// that are not UTF-8) is written as \xHH a byte, a quote or a backslash behind a backslash: the text can be read back.
 std::string in_quotes(std::string_view text, char quote = '"');
 
 // For messages: the same, cut where it is long.

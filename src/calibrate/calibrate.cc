@@ -272,7 +272,7 @@ class Ledger {
 
   Expected<Statistics> result(const std::vector<std::unique_ptr<Worker>>& workers) {
     if (failure_) return tl::unexpected<Error>(std::move(*failure_));
-    if (taken_back_ == 0) return bad_input("there are no samples: ranges cannot come from nothing");
+    if (taken_back_ == 0) return bad_input("no calibration samples");
     Statistics statistics{fingerprint(graph_, kStatsVersion), taken_back_, {}, false};
     for (auto& [id, value] : values_) {
       for (const auto& worker : workers) {

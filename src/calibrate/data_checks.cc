@@ -13,8 +13,8 @@ namespace {
 
 // No quant.toml may give a narrower range either: devices have no scales for it.
 constexpr double kTiny = 1e-30;
-// Numbers that are smaller than the largest by this factor have a code of 8 bits or two between them.
-constexpr double kCodes = 256;
+// Numbers that are smaller than the largest by this factor span one or two int8 steps.
+constexpr double kInt8Steps = 256;
 // Of the numbers that are not zero, which every range holds.
 constexpr double kNearlyAll = 0.99;
 // Between an image of 0..255 and a normalised one lie factors of 50 and more; between two samples of one kind hardly 4.
@@ -46,7 +46,7 @@ Counted counted_below(const Histogram& histogram, double limit) {
 bool is_tiny(const Moments& moments) { return magnitude(moments) > 0 && magnitude(moments) < kTiny; }
 
 bool has_outliers(const ValueStatistics& seen) {
-  const Counted small = counted_below(seen.histogram, magnitude(seen.moments) / kCodes);
+  const Counted small = counted_below(seen.histogram, magnitude(seen.moments) / kInt8Steps);
   constexpr std::uint64_t kFew = 8;
   const bool is_all_but_one = small.all >= kFew && small.all - small.below <= 1;
   return small.below > 0 && (small.share() >= kNearlyAll || is_all_but_one);
@@ -54,8 +54,9 @@ bool has_outliers(const ValueStatistics& seen) {
 
 std::string outliers_text(const ValueStatistics& seen) {
   const double largest = magnitude(seen.moments);
-  return fmt::format("{:.4g} % of its numbers are smaller than 1/{:g} of the largest, {:.3g}, and share a code or two",
-                     100 * counted_below(seen.histogram, largest / kCodes).share(), kCodes, largest);
+  return fmt::format(
+      "{:.4g} % of its numbers are smaller than 1/{:g} of the largest, {:.3g}, and fall into one or two int8 steps",
+      100 * counted_below(seen.histogram, largest / kInt8Steps).share(), kInt8Steps, largest);
 }
 
 struct Words {

@@ -17,7 +17,7 @@ namespace isthmus {
 enum class DataProblem : std::uint8_t {
   kConstant,       // one number everywhere
   kTiny,           // all numbers are next to nothing
-  kOutliers,       // a few numbers are so large that all others share a code or two
+  kOutliers,       // a few numbers are so large that all others fall into one or two int8 steps
   kUnlikeExample,  // far larger or smaller than the archive's example
 };
 

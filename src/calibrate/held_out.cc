@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kOneOf = 8;
 constexpr std::size_t kMaxHeldOut = 16;
-// From so many on, ranges hardly miss the ones that are left out.
+// With this many samples or more, ranges hardly miss the ones that are left out.
 constexpr std::size_t kMany = 64;
 
 constexpr std::string_view kExampleWords = "the archive's example, which calibration did not see";
@@ -130,7 +130,7 @@ Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::s
   result.has_bad_inputs = worth_of(inputs) != Worth::kFine;
   result.what = fmt::format("the first {} sample{} of {}", result.samples.size(), result.samples.size() == 1 ? "" : "s",
                             last > 0 ? "the last sequence, which calibration did not see" : "the data");
-  if (result.samples.empty()) result.why_none = "there are no samples";
+  if (result.samples.empty()) result.why_none = "no samples";
   return result;
 }
 

@@ -20,14 +20,14 @@ using Sample = std::vector<Tensor>;  // a tensor for each input of the graph
 
 struct HeldOut {
   std::vector<Sample> samples;        // that calibration does not see; at most 16
-  std::vector<std::size_t> left_out;  // their numbers in the data; empty where they are no part of it
+  std::vector<std::size_t> left_out;  // their numbers in the data; empty where they are not part of it
   std::vector<Sample> seen;           // a few of those that calibration sees
   std::string what;                   // "4 samples that calibration did not see"
   std::string why_none;               // where there are no samples
   bool has_bad_inputs = false;        // the data of some input were warned of
 };
 
-// Which of so many samples are left out where samples of the set have to serve: every 8th, at least one of two and at
+// Which samples are left out where samples of the set have to serve: every 8th, at least one of two and at
 // most 16, spread evenly.
 std::vector<std::size_t> numbers_left_out(std::size_t count);
 

@@ -273,13 +273,13 @@ Expected<std::vector<SampleFit>> fit_samples(const Graph& graph, std::span<const
 }
 
 Expected<std::int64_t> count_samples(std::span<const OfferedArray> arrays, std::span<const SampleFit> fits) {
-  if (arrays.empty()) return bad_input("the model has no inputs: there are no samples of it");
+  if (arrays.empty()) return bad_input("the model has no inputs, so it has no samples");
   const auto rows_text = [&](std::size_t i) {
     return fmt::format("{} has {} rows{}", arrays[i].label, arrays[i].sizes[0],
                        fits[i].rows == 1 ? "" : fmt::format(" for samples of {}", fits[i].rows));
   };
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].sizes[0] < fits[i].rows) return bad_input(rows_text(i) + ": that is no sample");
+    if (arrays[i].sizes[0] < fits[i].rows) return bad_input(rows_text(i) + ": too few for one sample");
     const auto product = [&](std::size_t array, std::size_t fit) {
       return multiply_sizes(static_cast<std::uint64_t>(arrays[array].sizes[0]),
                             static_cast<std::uint64_t>(fits[fit].rows));

@@ -30,7 +30,7 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
   std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
   if (std::filesystem::is_directory(path, problem)) return open_folder(path, graph, options, diagnostics);
   if (!std::filesystem::exists(path, problem)) {
-    return fail(ErrorKind::kEnvironment, fmt::format("{}: there is no such file or folder", path));
+    return fail(ErrorKind::kEnvironment, fmt::format("{}: no such file or folder", path));
   }
   if (path.ends_with(".npz")) return open_npz(path, graph, options, diagnostics);
   if (path.ends_with(".npy")) {

@@ -79,7 +79,7 @@ Expected<std::unique_ptr<Samples>> open_folder(const std::string& path, const Gr
     if (file.ends_with(".npy") || file.ends_with(".npz")) files.push_back(std::move(file));
   }
   if (problem) return fail(ErrorKind::kEnvironment, fmt::format("cannot list {}: {}", path, problem.message()));
-  if (files.empty()) return bad_input(fmt::format("{}: there is no .npy and no .npz file in this folder", path));
+  if (files.empty()) return bad_input(fmt::format("{}: no .npy or .npz file in this folder", path));
   std::ranges::sort(files);
   files.resize(std::min(files.size(), options.most));
   return std::make_unique<FolderSamples>(std::move(files), graph, diagnostics);

@@ -48,7 +48,8 @@ Command add_eval(CLI::App& app) {
   options->reference.target = "xnnpack";
   options->program.threads = default_threads();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
-  command->add_option("--reference", options->reference.file, "the model that it was made of (.pt2)")->required();
+  command->add_option("--reference", options->reference.file, "the float model that it was compiled from (.pt2)")
+      ->required();
   command->add_option(
       "--data", options->data.path,
       "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "

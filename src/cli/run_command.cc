@@ -39,14 +39,14 @@ struct Wanted {
   bool has_state = false;  // only then several calls differ from several runs
 };
 
-// The files of --input, so many for each call.
+// The files of --input of one call.
 Expected<Arrays> given_arrays(const RunOptions& options, const Wanted& wanted) {
   const std::size_t inputs = wanted.inputs;
   const std::size_t count = options.inputs.size();
   const bool has_sets = wanted.has_state && inputs > 0;
   if (has_sets ? count % inputs != 0 : count != inputs) {
     return bad_input(fmt::format("{}: {} has {} inputs and {} were given{}", options.file, wanted.what, inputs, count,
-                                 has_sets ? ", which is no multiple of it: each call takes as many" : ""));
+                                 has_sets ? ", which is not a multiple of it: each call takes as many" : ""));
   }
   Arrays calls;
   const std::span<const std::string> paths = options.inputs;
@@ -144,7 +144,7 @@ Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file
   }
   summary.delegate_calls = statistics.delegate_calls;
   summary.host_calls = statistics.host_calls;
-  summary.border_calls = statistics.border_calls;
+  summary.io_calls = statistics.io_calls;
   return summary;
 }
 

@@ -17,7 +17,7 @@ std::size_t place_of_largest(std::span<const float> row) {
   return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
 }
 
-// Codes at the border of a program stand for numbers only its reader knows; they are compared by class alone.
+// Quantized outputs of a program stand for numbers only its reader knows; they are compared by class alone.
 bool is_real(const std::optional<Tensor>& tensor) { return tensor && tensor->dtype() == DType::kF32; }
 
 Expected<void> check_shapes(std::size_t output, const Tensor& a, const Tensor& b) {

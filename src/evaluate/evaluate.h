@@ -1,4 +1,4 @@
-// How far a program is from the model that it was made of.
+// How far a program is from the model that it was compiled from.
 #pragma once
 
 #include <cstdint>

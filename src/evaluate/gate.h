@@ -21,7 +21,7 @@ namespace isthmus {
 inline constexpr double kMaxLossDb = 0.5;
 inline constexpr double kMaxLossOfOneDb = 1.0;
 
-// By how many dB the errors of two ways of rounding, each of so many numbers, differ by chance: a standard deviation.
+// By how many dB the errors of two ways of rounding, each over `count` numbers, differ by chance: a standard deviation.
 double chance_db(std::uint64_t numbers);
 
 // A sample, and what the model in float makes of it.

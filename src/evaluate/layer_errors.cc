@@ -7,8 +7,8 @@
 
 #include "interpret/float_inputs.h"
 #include "interpret/integer.h"
-#include "interpret/quantized_types.h"
 #include "interpret/interpreter.h"
+#include "interpret/quantized_types.h"
 #include "quantize/plan/precision.h"
 
 namespace isthmus {
@@ -17,26 +17,26 @@ namespace {
 std::vector<float> rounded(std::span<const float> numbers, const Quant& quant, DType storage) {
   const float scale = quant.scale();
   const auto zero_point = static_cast<float>(quant.zero_point);
-  const auto least = static_cast<float>(code_range(storage).min);
-  const auto most = static_cast<float>(code_range(storage).max);
+  const auto least = static_cast<float>(quantized_range(storage).min);
+  const auto most = static_cast<float>(quantized_range(storage).max);
   std::vector<float> result;
   result.reserve(numbers.size());
   for (const float number : numbers) {
-    const float code = std::clamp(std::nearbyint(number / scale) + zero_point, least, most);
-    result.push_back((code - zero_point) * scale);
+    const float q = std::clamp(std::nearbyint(number / scale) + zero_point, least, most);
+    result.push_back((q - zero_point) * scale);
   }
   return result;
 }
 
 }  // namespace
 
-std::vector<float> dequantized(const Tensor& codes, const Quant& quant) {
+std::vector<float> dequantized(const Tensor& quantized, const Quant& quant) {
   std::vector<float> result;
-  result.reserve(static_cast<std::size_t>(codes.count()));
-  dispatch(codes.dtype(), [&]<class Number>(Number) {
-    for (const Number code : codes.data<Number>()) {
+  result.reserve(static_cast<std::size_t>(quantized.count()));
+  dispatch(quantized.dtype(), [&]<class Number>(Number) {
+    for (const Number q : quantized.data<Number>()) {
       result.push_back(
-          static_cast<float>(static_cast<double>(quant.scale()) * (static_cast<double>(code) - quant.zero_point)));
+          static_cast<float>(static_cast<double>(quant.scale()) * (static_cast<double>(q) - quant.zero_point)));
     }
   });
   return result;
@@ -57,13 +57,13 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
     if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr)
       made_as.try_emplace(*source, ValueId{i});
   }
-  // What stands before a fused clamp is never seen; its codes may be saturated.
+  // What stands before a fused clamp is never seen; its quantized values may be saturated.
   const std::vector<bool> is_fused = fused_clamps(model, target);
   for (std::size_t n = 0; n < model.nodes().size(); ++n) {
-    if (is_fused[n] && plan.precision[n] == Precision::kCodes) made_as.erase(model.nodes()[n].inputs[0]);
+    if (is_fused[n] && plan.precision[n] == Precision::kQuantized) made_as.erase(model.nodes()[n].inputs[0]);
   }
   StateValues in_float = TRY(initial_states(model));
-  StateValues in_codes = TRY(initial_states(graph));
+  StateValues is_quantized = TRY(initial_states(graph));
   IntegerInterpreter interpreter(graph, *target.integers.kernels);
   for (std::size_t done = 0; done < most; ++done) {
     const auto sample = TRY(samples.next());
@@ -86,7 +86,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));
       error.alone.add(numbers, rounded(numbers, own.at(*source), group.storage));
     };
-    TRY(interpreter.run(quantized_inputs(graph, *sample), compare, &in_codes));
+    TRY(interpreter.run(quantized_inputs(graph, *sample), compare, &is_quantized));
   }
   std::vector<ValueError> result;
   for (const auto& [value, error] : errors) result.push_back(error);

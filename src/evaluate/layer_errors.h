@@ -19,11 +19,11 @@ struct ValueError {
   SignalToNoise alone;     // of the model's number in parameters of its own: what sharing costs is the difference
 };
 
-// Of every value that has codes, in execution order, over at most so many samples. Both graphs are interpreted.
+// Of every value that is quantized, in execution order, over at most `samples` samples. Both graphs are interpreted.
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
                                                const TargetDesc& target, Samples& samples, std::size_t most);
 
-// The numbers that codes stand for.
-std::vector<float> dequantized(const Tensor& codes, const Quant& quant);
+// The numbers that quantized values stand for.
+std::vector<float> dequantized(const Tensor& quantized, const Quant& quant);
 
 }  // namespace isthmus

@@ -85,7 +85,7 @@ class Builder {
     std::tie(slot.text_at, slot.text_size) = keep(value);
     return true;
   }
-  bool binary(const std::vector<std::uint8_t>&) { return refuse("binary values are no JSON"); }
+  bool binary(const std::vector<std::uint8_t>&) { return refuse("JSON has no binary values"); }
   bool start_object(std::size_t) { return open(Kind::kObject); }
   bool start_array(std::size_t) { return open(Kind::kArray); }
   bool key(const std::string& value) {

@@ -33,7 +33,7 @@ class Value {
   Expected<Children> elements() const;
   Expected<Children> members() const;
 
-  // Members by name. To `find`, absent and null are alike; `get` demands one. A failure if this is no object.
+  // Members by name. To `find`, absent and null are alike; `get` demands one. A failure if this is not an object.
   Expected<std::optional<Value>> find(std::string_view key) const;
   Expected<Value> get(std::string_view key) const;
   // The only member of an object, as unions are written.

@@ -31,13 +31,13 @@ Expected<DType> dtype_of(std::string_view descr) {
   const auto refuse = [&](std::string_view why) {
     return fail(ErrorKind::kUnsupported, fmt::format("npy: element type {} is not read: {}", shown(descr), why));
   };
-  if (descr.size() < 2) return refuse("it is no type of NumPy");
+  if (descr.size() < 2) return refuse("it is not a NumPy type");
   const char order = descr[0];
   const auto* const row = std::ranges::find(kTypes, descr.substr(1), &std::pair<std::string_view, DType>::first);
   if (row == std::end(kTypes))
     return refuse("bool, integers, floats of 2, 4, 8 and complex numbers of 8, 16 bytes are");
   if (order == '>' && size_of(row->second) > 1) return refuse("its bytes are in big-endian order");
-  if (order != '<' && order != '|' && order != '=' && order != '>') return refuse("it is no type of NumPy");
+  if (order != '<' && order != '|' && order != '=' && order != '>') return refuse("it is not a NumPy type");
   return row->second;
 }
 
@@ -75,7 +75,7 @@ class HeaderParser {
     return bad_input(fmt::format("npy: the header is broken: {}", why));
   }
 
-  // The next character that is no space; '\0' at the end.
+  // The next character that is not a space; '\0' at the end.
   char peek() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
     return rest_.empty() ? '\0' : rest_.front();
@@ -117,7 +117,7 @@ class HeaderParser {
       std::int64_t size = 0;
       peek();
       const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
-      if (problem != std::errc() || size < 0) return broken("a size that is no number, too large or negative");
+      if (problem != std::errc() || size < 0) return broken("a size that is not a number, too large or negative");
       if (sizes.size() == kMaxDimensions) return broken("more than 64 dimensions");
       sizes.push_back(size);
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));

@@ -12,7 +12,7 @@
 namespace isthmus {
 namespace {
 
-// Sizes beyond this are no bound at all: exporters write huge numbers for "any".
+// Sizes beyond this mean that there is no bound: exporters write huge numbers for "any".
 constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 
 class Request {
@@ -98,7 +98,7 @@ class Request {
       return bad_input(fmt::format("the size {} is fixed and cannot be {}", dim.value(), size));
     }
     const std::vector<std::string> names = exprs.symbols_in(dim);
-    if (names.size() != 1) return bad_input(fmt::format("the size {} is no single symbol", exprs.text(dim)));
+    if (names.size() != 1) return bad_input(fmt::format("the size {} is not a single symbol", exprs.text(dim)));
     const Symbol& symbol = *exprs.find_symbol(names[0]);
     const auto at = [&](std::int64_t value) { return exprs.evaluate(dim, {{names[0], value}}); };
     const auto at_zero = at(0);

@@ -9,7 +9,7 @@ std::vector<Tensor> quantized_inputs(const Graph& graph, std::span<const Tensor>
   std::vector<Tensor> result(sample.begin(), sample.end());
   for (std::size_t i = 0; i < result.size() && i < graph.inputs().size(); ++i) {
     const TensorType& type = graph.type(graph.inputs()[i]);
-    if (type.quant && result[i].dtype() == DType::kF32) result[i] = codes_of(result[i], type);
+    if (type.quant && result[i].dtype() == DType::kF32) result[i] = quantized_tensor(result[i], type);
   }
   return result;
 }

@@ -7,15 +7,15 @@
 #include <cmath>
 
 #include "interpret/evaluate.h"
-#include "interpret/quantized_types.h"
 #include "interpret/integer_kernel.h"
-#include "ir/nearest_quantized.h"
+#include "interpret/quantized_types.h"
+#include "ir/quantized.h"
 #include "ops/table.h"
 
 namespace isthmus {
 namespace {
 
-// What must hold of any codes, whatever reads them.
+// What must hold of any quantized values, whatever reads them.
 std::optional<std::string> refuse_quant(const TensorType& type) {
   const Quant& quant = *type.quant;
   const auto axis = static_cast<std::size_t>(quant.axis);
@@ -32,34 +32,35 @@ std::optional<std::string> refuse_quant(const TensorType& type) {
       return fmt::format("a zero point of {} beside {}", quant.zero_point, name_of(type.dtype));
     return std::nullopt;
   }
-  const bool is_code = type.dtype == DType::kI8 || type.dtype == DType::kU8 || type.dtype == DType::kI16;
-  if (!is_code) return fmt::format("codes of {}", name_of(type.dtype));
-  const CodeRange range = code_range(type.dtype);
+  const bool is_quantized = type.dtype == DType::kI8 || type.dtype == DType::kU8 || type.dtype == DType::kI16;
+  if (!is_quantized) return fmt::format("quantized values of type {}", name_of(type.dtype));
+  const QuantizedRange range = quantized_range(type.dtype);
   if (quant.zero_point < range.min || quant.zero_point > range.max) {
     return fmt::format("a zero point of {} for {}", quant.zero_point, name_of(type.dtype));
   }
   return std::nullopt;
 }
 
-// Codes of activations.
-std::optional<std::string> refuse_codes(const TensorType& type, const IntegerKernelRow& row,
-                                        IntegerKernels::Codes codes) {
-  if (!type.quant) return fmt::format("{} without parameters beside codes", name_of(type.dtype));
+// Quantized values of activations.
+std::optional<std::string> refuse_quantized(const TensorType& type, const IntegerKernelRow& row,
+                                            IntegerKernels::Widths widths) {
+  if (!type.quant) return fmt::format("{} without parameters beside quantized values", name_of(type.dtype));
   if (type.quant->axis >= 0) return "data with several scales";
   const bool is_wide = type.dtype == DType::kI16;
-  if (is_wide && (codes == IntegerKernels::Codes::k8 || type.quant->zero_point != 0)) return "codes of i16";
-  if (type.dtype == DType::kU8 && !row.takes_u8) return "codes of u8";
-  if (type.dtype == DType::kI32 || type.dtype == DType::kI64) return fmt::format("codes of {}", name_of(type.dtype));
+  if (is_wide && (widths == IntegerKernels::Widths::k8 || type.quant->zero_point != 0)) return "i16 values";
+  if (type.dtype == DType::kU8 && !row.takes_u8) return "u8 values";
+  if (type.dtype == DType::kI32 || type.dtype == DType::kI64)
+    return fmt::format("quantized values of type {}", name_of(type.dtype));
   return std::nullopt;
 }
 
 std::optional<std::string> refuse_input(const Graph& graph, const Node& node, std::size_t input,
-                                        const IntegerKernelRow& row, IntegerKernels::Codes codes) {
+                                        const IntegerKernelRow& row, IntegerKernels::Widths widths) {
   const TensorType& type = graph.type(node.inputs[input]);
   switch (role_of(node.op, input)) {
     case Role::kData:
       if (row.holds == Holds::kResult) return std::nullopt;
-      return refuse_codes(type, row, codes);
+      return refuse_quantized(type, row, widths);
     case Role::kWeight:
       if (type.quant && type.dtype == DType::kI8 && type.quant->zero_point == 0) return std::nullopt;
       return fmt::format("a weight of {}", type_text(graph, type));
@@ -70,22 +71,22 @@ std::optional<std::string> refuse_input(const Graph& graph, const Node& node, st
     case Role::kCondition:
     case Role::kParameter:
       if (!type.quant) return std::nullopt;
-      return fmt::format("input {} in codes", input);
+      return fmt::format("input {} quantized", input);
   }
   return std::nullopt;
 }
 
 std::optional<std::string> refuse_weights(const Graph& graph, const Node& node, const IntegerKernelRow& row,
-                                          IntegerKernels::Codes codes) {
+                                          IntegerKernels::Widths widths) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (role_of(node.op, i) != Role::kWeight) continue;
-    if (auto reason = refuse_input(graph, node, i, row, codes)) return reason;
+    if (auto reason = refuse_input(graph, node, i, row, widths)) return reason;
   }
   return std::nullopt;
 }
 
 std::optional<std::string> refuse_values(const Graph& graph, const Node& node, const IntegerKernelRow& row,
-                                         IntegerKernels::Codes codes) {
+                                         IntegerKernels::Widths widths) {
   const TensorType& result = graph.type(node.outputs[0]);
   for (const ValueId input : node.inputs) {
     if (!graph.type(input).quant) continue;
@@ -95,22 +96,22 @@ std::optional<std::string> refuse_values(const Graph& graph, const Node& node, c
     if (auto reason = refuse_quant(result)) return reason;
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (auto reason = refuse_input(graph, node, i, row, codes)) return reason;
+    if (auto reason = refuse_input(graph, node, i, row, widths)) return reason;
     const bool is_data = role_of(node.op, i) == Role::kData;
     if (is_data && row.shares &&
         (graph.type(node.inputs[i]).quant != result.quant || graph.type(node.inputs[i]).dtype != result.dtype)) {
       return fmt::format("input {} has other parameters than the result", i);
     }
   }
-  if (row.holds != Holds::kData && result.dtype != DType::kBool) return refuse_codes(result, row, codes);
-  if (result.quant) return "a result in codes";
+  if (row.holds != Holds::kData && result.dtype != DType::kBool) return refuse_quantized(result, row, widths);
+  if (result.quant) return "a quantized result";
   return std::nullopt;
 }
 
 }  // namespace
 
-IntegerKernels::IntegerKernels(Codes codes, std::initializer_list<std::span<const IntegerKernelRow>> families)
-    : codes_(codes) {
+IntegerKernels::IntegerKernels(Widths widths, std::initializer_list<std::span<const IntegerKernelRow>> families)
+    : widths_(widths) {
   for (const auto family : families) {
     for (const IntegerKernelRow& row : family) {
       auto& place = rows_.at(static_cast<std::size_t>(row.op));
@@ -122,10 +123,10 @@ IntegerKernels::IntegerKernels(Codes codes, std::initializer_list<std::span<cons
 
 std::optional<std::string> IntegerKernels::refusal(const Graph& graph, const Node& node) const {
   const auto& row = rows_.at(static_cast<std::size_t>(node.op));
-  if (!row) return fmt::format("there is no integer kernel for {}", name_of(node.op));
-  const bool is_in_codes = graph.type(node.inputs[0]).quant || graph.type(node.outputs[0]).quant;
-  if (row->holds == Holds::kEither && !is_in_codes) return refuse_weights(graph, node, *row, codes_);
-  if (auto reason = refuse_values(graph, node, *row, codes_)) return reason;
+  if (!row) return fmt::format("no integer kernel for {}", name_of(node.op));
+  const bool is_quantized = graph.type(node.inputs[0]).quant || graph.type(node.outputs[0]).quant;
+  if (row->holds == Holds::kEither && !is_quantized) return refuse_weights(graph, node, *row, widths_);
+  if (auto reason = refuse_values(graph, node, *row, widths_)) return reason;
   return row->refusal == nullptr ? std::nullopt : row->refusal({graph, node});
 }
 
@@ -140,11 +141,6 @@ Expected<IntegerNode> IntegerKernels::prepare(const Graph& graph, const Node& no
   };
 }
 
-bool is_quantized(const Graph& graph, const Node& node) {
-  const auto holds_codes = [&](ValueId id) { return graph.type(id).quant.has_value(); };
-  return std::ranges::any_of(node.inputs, holds_codes) || std::ranges::any_of(node.outputs, holds_codes);
-}
-
 Expected<IntegerNode> prepare_integer_node(const Graph& graph, const Node& node, const IntegerKernels& kernels) {
   if (is_quantized(graph, node)) return kernels.prepare(graph, node);
   return [&](std::span<const Tensor> inputs, const SymbolValues& symbols) {
@@ -152,15 +148,15 @@ Expected<IntegerNode> prepare_integer_node(const Graph& graph, const Node& node,
   };
 }
 
-Tensor codes_of(const Tensor& numbers, const TensorType& type) {
-  const CodeRange range = code_range(type.dtype);
+Tensor quantized_tensor(const Tensor& numbers, const TensorType& type) {
+  const QuantizedRange range = quantized_range(type.dtype);
   Tensor result(type.dtype, numbers.sizes());
-  dispatch(type.dtype, [&]<class Code>(Code) {
-    const auto out = result.mutable_data<Code>();
+  dispatch(type.dtype, [&]<class Int>(Int) {
+    const auto out = result.mutable_data<Int>();
     const auto in = numbers.data<float>();
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const double code = nearest_code(static_cast<double>(in[i]), *type.quant);
-      out[i] = static_cast<Code>(std::clamp<double>(std::isnan(code) ? 0.0 : code, range.min, range.max));
+      const double q = nearest_quantized(static_cast<double>(in[i]), *type.quant);
+      out[i] = static_cast<Int>(std::clamp<double>(std::isnan(q) ? 0.0 : q, range.min, range.max));
     }
   });
   return result;

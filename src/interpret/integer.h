@@ -15,18 +15,15 @@ namespace isthmus {
 // The kernels of a device: see integer_kernel.h.
 class IntegerKernels;
 
-// A node that is ready to run with any inputs: it was checked, and what is made of its constants alone is made.
+// A node that is ready to run with any inputs: it was checked, and what depends on constants alone is computed.
 using IntegerNode = std::function<Expected<Tensor>(std::span<const Tensor> inputs, const SymbolValues& symbols)>;
 
-// Whether the node computes with codes: one of its values is quantized.
-bool is_quantized(const Graph& graph, const Node& node);
-
-// Fails with the reason where there is no kernel for such a node (its op, the types of its codes). Nodes without codes
-// are computed by the reference kernels. What it returns refers to graph and node.
+// Fails with the reason where there is no kernel for such a node (its op, the types of its quantized values). Nodes
+// without quantized values are computed by the reference kernels. What it returns refers to graph and node.
 Expected<IntegerNode> prepare_integer_node(const Graph& graph, const Node& node, const IntegerKernels& kernels);
 
-// Floats as codes of this type, i8, u8 or i16: rounded half to even in double, and clamped. NaN is 0.
-Tensor codes_of(const Tensor& numbers, const TensorType& type);
+// Floats quantized to this type, i8, u8 or i16: rounded half to even in double, and clamped. NaN is 0.
+Tensor quantized_tensor(const Tensor& numbers, const TensorType& type);
 
 // Runs a quantized graph on any number of samples; each node is prepared when it is first met.
 class IntegerInterpreter {

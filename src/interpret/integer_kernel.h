@@ -13,7 +13,7 @@
 
 namespace isthmus {
 
-// A kernel's tensors, and what the codes in them mean.
+// A kernel's tensors, and what the quantized values in them mean.
 struct IntegerContext {
   KernelContext plain;
   const Graph& graph;
@@ -48,12 +48,12 @@ struct IntegerSite {
 };
 using IntegerRefusal = std::optional<std::string> (*)(const IntegerSite&);
 
-// Which values of a node hold codes. A result of bool never does.
+// Which values of a node hold quantized values. A result of bool never does.
 enum class Holds : std::uint8_t {
-  kCodes,   // data and result
-  kResult,  // the result alone
-  kData,    // the data alone
-  kEither,  // data and result, or neither of them: only the weights
+  kQuantized,  // data and result
+  kResult,     // the result alone
+  kData,       // the data alone
+  kEither,     // data and result, or neither of them: only the weights
 };
 
 struct IntegerKernelRow {
@@ -61,33 +61,33 @@ struct IntegerKernelRow {
   IntegerKernel kernel = nullptr;
   // In its place, where more than checks can be done before the node runs.
   Expected<IntegerNode> (*prepare)(const Graph& graph, const Node& node) = nullptr;
-  bool shares = false;  // every data input has the parameters of the result: codes are moved or compared
-  Holds holds = Holds::kCodes;
-  bool takes_u8 = false;             // which only stand at the border of a model
+  bool shares = false;  // every data input has the parameters of the result: quantized values are moved or compared
+  Holds holds = Holds::kQuantized;
+  bool takes_u8 = false;             // which only stand as inputs and outputs of a model
   IntegerRefusal refusal = nullptr;  // what is asked besides
 };
 
 class IntegerKernels {
  public:
-  enum class Codes : std::uint8_t {
+  enum class Widths : std::uint8_t {
     k8,       // 8 bits alone
     k8And16,  // those of 16 bits have no zero point
   };
   // One row an op at most.
-  IntegerKernels(Codes codes, std::initializer_list<std::span<const IntegerKernelRow>> families);
+  IntegerKernels(Widths widths, std::initializer_list<std::span<const IntegerKernelRow>> families);
 
-  // See prepare_integer_node; the node computes with codes.
+  // See prepare_integer_node; the node computes on quantized values.
   Expected<IntegerNode> prepare(const Graph& graph, const Node& node) const;
 
  private:
   std::optional<std::string> refusal(const Graph& graph, const Node& node) const;
 
-  Codes codes_;
+  Widths widths_;
   std::array<std::optional<IntegerKernelRow>, kOpCount> rows_;
 };
 
-// Rows that every device has: codes that move or that are compared with codes of one scale, and the border of floats
-// and codes, which the host computes.
+// Rows that every device has: quantized values that move or that are compared with quantized values of one scale, and
+// conversions between floats and quantized values, which the host computes.
 std::span<const IntegerKernelRow> common_integer_kernels();
 
 }  // namespace isthmus

@@ -30,7 +30,7 @@ using StateValues = std::vector<Tensor>;
 // What the first run begins with. Fails where an initial value has no data.
 Expected<StateValues> initial_states(const Graph& graph);
 
-// What the graph returns, one entry per leaf; a leaf that is no tensor is empty. A buffer is freed after its last
+// What the graph returns, one entry per leaf; a leaf that is not a tensor is empty. A buffer is freed after its last
 // reader. The run reads `states` and leaves the new ones there; without them it begins with the initial ones and what
 // it writes is lost. A failed run leaves them as they were.
 Expected<std::vector<std::optional<Tensor>>> interpret(const Graph& graph, std::span<const Tensor> inputs,

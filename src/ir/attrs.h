@@ -320,7 +320,7 @@ struct ArangeAttrs {
   }
   bool operator==(const ArangeAttrs&) const = default;
 };
-// An axis of -1 means one scale for the tensor. min and max bound the codes.
+// An axis of -1 means one scale for the tensor. min and max bound the quantized values.
 struct QuantizeAttrs {
   std::int64_t axis = -1;
   std::int64_t min = -128;
@@ -341,7 +341,7 @@ struct DequantizeAttrs {
   }
   bool operator==(const DequantizeAttrs&) const = default;
 };
-// Codes of one scale, from min to max, that the numbers are rounded to.
+// Quantized values of one scale, from min to max, that the numbers are rounded to.
 struct FakeQuantizeAttrs {
   double scale = 1;
   std::int64_t zero_point = 0;
@@ -356,7 +356,7 @@ struct FakeQuantizeAttrs {
   bool operator==(const FakeQuantizeAttrs&) const = default;
 };
 // How scale and zero point follow from the numbers of a tensor, or of each row along its last axis, as the model runs.
-// min and max bound the codes; no scale is less than eps.
+// min and max bound the quantized values; no scale is less than eps.
 struct DynamicAttrs {
   ScaleChoice choice = ScaleChoice::kTensor;
   std::int64_t min = -128;
@@ -432,7 +432,7 @@ using AnyAttrs =
                  SoftplusAttrs, LambdaAttrs, NanToNumAttrs, AttentionAttrs, ResizeAttrs, GridSampleAttrs, ArangeAttrs,
                  QuantizeAttrs, DequantizeAttrs, FakeQuantizeAttrs, DynamicAttrs, ScatterAttrs, FoldAttrs>;
 
-// Copied, moved and destroyed out of line: the code of so many alternatives in every file that holds a node cost a
+// Copied, moved and destroyed out of line: the code of this many alternatives in every file that holds a node cost a
 // fifth of a build.
 struct Attrs : AnyAttrs {
   using AnyAttrs::AnyAttrs;

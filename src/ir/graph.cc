@@ -20,7 +20,7 @@ std::uint64_t Constant::content_hash() const {
 }
 
 ValueId Graph::add_value(std::string name, TensorType type, ValueKind kind, std::size_t index) {
-  CHECK(is_value_name(name), "'" + name + "' is no name of a value");
+  CHECK(is_value_name(name), "'" + name + "' is not a name of a value");
   CHECK(values_.size() < std::numeric_limits<std::uint32_t>::max(), "too many values");
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
   const bool is_new = by_name_.emplace(name, id).second;
@@ -42,7 +42,7 @@ ValueId Graph::add_state(std::string name, TensorType type, Constant initial) {
 
 void Graph::make_state(ValueId constant) {
   Value& value = values_[constant.index];
-  CHECK(value.kind == ValueKind::kConstant, "%" + value.name + " is no constant");
+  CHECK(value.kind == ValueKind::kConstant, "%" + value.name + " is not a constant");
   states_.push_back({constant, std::exchange(constants_[value.index], {})});
   value.kind = ValueKind::kState;
   value.index = static_cast<std::uint32_t>(states_.size() - 1);

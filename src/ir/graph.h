@@ -100,7 +100,7 @@ class Graph {
   void keep_in_float(NodeId id) { nodes_[id.index].in_float = true; }
   void add_output(Output output);
   void rename(ValueId id, std::string name);
-  // What the codes of a value mean; its element type is an integer.
+  // What the quantized values of a value mean; its element type is an integer.
   void set_quant(ValueId id, Quant quant) { values_[id.index].type.quant = std::move(quant); }
   // `stem`, or `stem` with a number that makes it a new name while the number before it does not: the smallest where
   // there are no gaps.

@@ -189,7 +189,7 @@ Expected<TensorView> tensor_from_inline(DType dtype, const std::vector<std::int6
     }
   });
   if (!is_known) return bad_input(fmt::format("elements of type {} cannot be written out", name_of(dtype)));
-  if (wrong) return bad_input(fmt::format("'{}' is no {}", *wrong, name_of(dtype)));
+  if (wrong) return bad_input(fmt::format("'{}' is not of type {}", *wrong, name_of(dtype)));
   const std::size_t found = bytes.size() / size_of(dtype);
   auto view = TRY(make_tensor_view(dtype, sizes, row_major_strides(sizes), 0, Blob::owning(std::move(bytes))));
   if (static_cast<std::size_t>(view.element_count()) != found) {

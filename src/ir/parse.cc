@@ -161,7 +161,7 @@ class Parser {
   Expected<void> symbol(Cursor& cursor) {
     Symbol symbol;
     symbol.name = TRY(cursor.word());
-    if (!is_symbol_name(symbol.name)) return bad_input(fmt::format("'{}' is no name of a symbol", symbol.name));
+    if (!is_symbol_name(symbol.name)) return bad_input(fmt::format("'{}' is not a name of a symbol", symbol.name));
     if (graph_.exprs().find_symbol(symbol.name) != nullptr) {
       return bad_input(fmt::format("symbol {} is declared twice", symbol.name));
     }
@@ -179,7 +179,7 @@ class Parser {
   Expected<TensorType> type(Cursor& cursor) {
     const std::string name = TRY(cursor.word());
     const auto dtype = dtype_from_name(name);
-    if (!dtype) return bad_input(fmt::format("'{}' is no element type", name));
+    if (!dtype) return bad_input(fmt::format("'{}' is not an element type", name));
     TensorType result{*dtype, {}};
     TRY(cursor.want("["));
     if (cursor.take("]")) return result;
@@ -205,7 +205,7 @@ class Parser {
     Quant result;
     if (cursor.take("axis=")) {
       const std::int64_t axis = TRY(cursor.integer());
-      if (axis < 0 || axis > 64) return bad_input(fmt::format("there is no axis {}", axis));
+      if (axis < 0 || axis > 64) return bad_input(fmt::format("axis {} is out of range", axis));
       result.axis = static_cast<std::int32_t>(axis);
     }
     TRY(cursor.want("scale="));
@@ -220,7 +220,7 @@ class Parser {
     if (cursor.take("zp=")) {
       const std::int64_t zero_point = TRY(cursor.integer());
       if (zero_point != static_cast<std::int32_t>(zero_point)) {
-        return bad_input(fmt::format("{} is no zero point", zero_point));
+        return bad_input(fmt::format("{} is not a zero point", zero_point));
       }
       result.zero_point = static_cast<std::int32_t>(zero_point);
     }
@@ -261,7 +261,7 @@ class Parser {
       const std::string digits = TRY(cursor.word());
       const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
       if (error != std::errc() || end != digits.data() + digits.size() || digits.size() != 16) {
-        return bad_input(fmt::format("'{}' is no hash of 16 hex digits", digits));
+        return bad_input(fmt::format("'{}' is not a hash of 16 hex digits", digits));
       }
       result.hash = hash;
     } else {
@@ -325,7 +325,7 @@ class Parser {
       const std::size_t comma = std::min(inner.find(','), inner.size());
       const auto real = number(inner.substr(0, comma));
       const auto imaginary = number(inner.substr(std::min(comma + 1, inner.size())));
-      if (!real || !imaginary) return bad_input(fmt::format("'{}' is no complex number", text));
+      if (!real || !imaginary) return bad_input(fmt::format("'{}' is not a complex number", text));
       return ArgValue{std::complex<double>(*real, *imaginary)};
     }
     const bool is_number = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
@@ -367,7 +367,7 @@ class Parser {
   Expected<void> attr(Cursor& cursor, double& value) {
     const std::string_view text = cursor.scalar();
     const auto found = number(text);
-    if (!found) return bad_input(fmt::format("'{}' is no number", text));
+    if (!found) return bad_input(fmt::format("'{}' is not a number", text));
     value = *found;
     return {};
   }
@@ -384,7 +384,7 @@ class Parser {
   Expected<void> attr(Cursor& cursor, DType& dtype) {
     const std::string_view text = cursor.scalar();
     const auto found = dtype_from_name(text);
-    if (!found) return bad_input(fmt::format("'{}' is no element type", text));
+    if (!found) return bad_input(fmt::format("'{}' is not an element type", text));
     dtype = *found;
     return {};
   }

@@ -11,8 +11,8 @@
 //     return %odd
 //
 // A state begins with the value that stands behind it; what a run leaves in it is what `mutate` says.
-// Where values are codes, their types name the parameters, which follow the graph: values that share them bit for bit
-// name the same.
+// Where values are quantized, their types name the parameters, which follow the graph: values that share them bit for
+// bit name the same.
 //
 //     %q = quantize(%image) : i8[s0,3,8,8] @q0
 //     const %w : i8[2,3,1,1] @q1 = [1,-127,3,4,5,127]

@@ -1,4 +1,4 @@
-// The type of a value: element type and shape, and what its codes mean where it is quantized.
+// The type of a value: element type and shape, and what its quantized values mean where it is quantized.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace isthmus {
 
 using Shape = std::vector<Dim>;
 
-// How codes stand for real numbers: real = scale * (code - zero_point).
+// How quantized values stand for real numbers: real = scale * (quantized - zero_point).
 struct Quant {
   std::vector<float> scales;    // one, or one for each slice along the axis
   std::int32_t zero_point = 0;  // 0 where there are several scales

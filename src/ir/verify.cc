@@ -60,7 +60,7 @@ Expected<void> check_mutations(const Graph& graph) {
     const auto target = graph.find(output.target);
     const auto* written = std::get_if<ValueId>(&output.value);
     if (!target || (graph[*target].kind != ValueKind::kState && graph[*target].kind != ValueKind::kInput)) {
-      return bad_input(fmt::format("the graph writes to \"{}\", which is no state and no input", output.target));
+      return bad_input(fmt::format("the graph writes to \"{}\", which is neither a state nor an input", output.target));
     }
     if (is_written[target->index]) return bad_input(fmt::format("the graph writes to %{} twice", output.target));
     is_written[target->index] = true;

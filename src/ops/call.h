@@ -47,7 +47,7 @@ class Call : public Emitter {
 
   // The argument as it was written; nothing where it is absent or none.
   const ArgValue* find(std::string_view name) const;
-  bool is_scalar(std::string_view name) const;  // a number that is no tensor
+  bool is_scalar(std::string_view name) const;  // a number that is not a tensor
   bool is_float_scalar(std::string_view name) const;
   // A tensor, or a number as a 0-d constant of the given type. A tensor is cast to it.
   Expected<ValueId> operand(std::string_view name, DType dtype);

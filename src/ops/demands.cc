@@ -20,7 +20,7 @@ bool has_arithmetic(DType dtype) {
 
 Expected<void> demand_numbers(const TensorType& type) {
   if (has_arithmetic(type.dtype)) return {};
-  return fail(ErrorKind::kUnsupported, fmt::format("there is no arithmetic for elements of {}", name_of(type.dtype)));
+  return fail(ErrorKind::kUnsupported, fmt::format("no arithmetic on {}", name_of(type.dtype)));
 }
 
 Expected<void> demand_summable(const TensorType& type) {

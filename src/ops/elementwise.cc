@@ -39,7 +39,7 @@ Expected<void> add_argument(const Call& call, std::string_view name, Groups& gro
   } else if (std::holds_alternative<double>(value->value)) {
     join(groups[2], DType::kF32);
   } else if (std::holds_alternative<std::complex<double>>(value->value)) {
-    return Call::unsupported("there is no arithmetic on complex numbers");
+    return Call::unsupported("complex arithmetic is not supported");
   } else {
     return bad_input(fmt::format("{}: argument {} is neither a tensor nor a number", call.target(), name));
   }

@@ -26,7 +26,7 @@ class EqualNodes {
   ValueId representative(ValueId id);
 
   const Graph& graph_;
-  std::size_t indexed_ = 0;  // so many nodes of the graph are in the map
+  std::size_t indexed_ = 0;  // number of nodes of the graph in the map
   std::map<Key, std::vector<std::size_t>> nodes_;
   std::map<ValueId, ValueId> representatives_;             // of constants
   std::map<std::string, ValueId, std::less<>> constants_;  // by type and data

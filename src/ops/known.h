@@ -12,7 +12,7 @@
 
 namespace isthmus {
 
-// Constants and lists of positions that a reader makes have at most so many elements.
+// Constants and lists of positions that a reader makes have at most this many elements.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 22;
 
 // Whatever the symbols turn out to be, a is not b.

@@ -24,7 +24,7 @@ enum class QFlow : std::uint8_t {
   kJoinsInputs,   // several tensors become one: every data input shares with the output (cat, where)
   kNarrowsRange,  // a subset of the input's numbers (clamp, max_pool): sharing is always legal
   kFixedRange,    // output range known before calibration (sigmoid, tanh, softmax)
-  kPins,          // the same numbers in codes that the model itself asks for
+  kPins,          // the same numbers, quantized as the model itself asks for
   kPinsAsItRuns,  // the same, with parameters that are chosen as the model runs
 };
 std::string_view name_of(QFlow flow);
@@ -108,7 +108,7 @@ struct OpDef {
   Op op;
   QFlow flow;
   std::vector<Role> roles;   // of the inputs in order
-  std::size_t required = 1;  // so many inputs are always there; the others are optional from the right
+  std::size_t required = 1;  // number of inputs that are always there; the others are optional from the right
   bool is_variadic = false;  // the last role repeats
   Infer infer;
   std::vector<Spelling> spellings = {};  // names that mean just this op

@@ -57,7 +57,7 @@ Expected<void> check_names(std::span<const Rewrite> rewrites, const RewriteNames
     if (std::ranges::find(rewrites, name, &Rewrite::name) != rewrites.end()) continue;
     std::string known;
     for (const Rewrite& rewrite : rewrites) known += fmt::format("{}{}", known.empty() ? "" : ", ", rewrite.name);
-    return bad_input(fmt::format("there is no rewrite {}; there are {}", shown(name), known));
+    return bad_input(fmt::format("unknown rewrite {}; known: {}", shown(name), known));
   }
   return {};
 }

@@ -74,7 +74,7 @@ std::string to_text(const BenchSummary& summary, TextStyle style) {
   if (!summary.is_program) return rows.text();
   rows.add("delegates", fmt::format("{}, {} a run", counted(measured.each.delegate_calls, "delegate call"),
                                     milliseconds(measured.each.delegate_seconds)));
-  rows.add("host", fmt::format("{}, {} a run", counted_host_calls(measured.each.host_calls, measured.each.border_calls),
+  rows.add("host", fmt::format("{}, {} a run", counted_host_calls(measured.each.host_calls, measured.each.io_calls),
                                milliseconds(measured.each.host_seconds)));
   if (!measured.profile.empty()) add_profile(rows, measured);
   return rows.text();

@@ -1,4 +1,4 @@
-// Who is to blame for each node on the host, and what would be otherwise without it.
+// Which node causes each CPU fallback, and what would change without it.
 #include "report/causes.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 // Reasons that are about the type of a value, so that its producer may be the cause. By their codes: not every target
 // has all of them.
-constexpr std::string_view kTypeReasons[] = {"dtype", "float-value", "code-type"};
+constexpr std::string_view kTypeReasons[] = {"dtype", "float-value", "quantized-type"};
 
 bool is_about_types(const Reason& reason) {
   return std::ranges::find(kTypeReasons, code_text(reason.code)) != std::end(kTypeReasons);

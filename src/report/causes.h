@@ -1,4 +1,4 @@
-// Why nodes are where they are, down to the node that is to blame.
+// Why nodes are where they are, down to the node that causes it.
 #pragma once
 
 #include <cstddef>
@@ -48,18 +48,19 @@ class HostCauses {
   bool computes(NodeId id) const { return !is_conversion(outcome_.graph, outcome_.graph[id]); }
   std::vector<bool> freed_by(std::span<const NodeId> roots) const;
   CauseRow root_row(NodeId root) const;
-  // The model's node, where the device refuses what became of it because it has no codes.
+  // The model's node, where the device refuses what became of it because it has no quantized values.
   std::optional<NodeId> kept_in_float(NodeId id) const;
 
   const Outcome& outcome_;
   std::vector<std::vector<NodeId>> blamed_;  // by node of what runs
 };
 
-// Why a node of the model is not in codes: the node itself, or the node beside it that is to blame. Empty where it is
-// in codes, or the model stays in float as a whole.
+// Why a node of the model is not quantized: the node itself, or the neighbour that causes it. Empty where it is
+// quantized, or the model stays in float as a whole.
 std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model);
 
-// What stands for a cause of a node's precision: a code, a sentence, and what to do where one wants it otherwise.
+// What stands for a cause of a node's precision: a code, a sentence, and what to do where one wants it
+// otherwise.
 struct PrecisionWords {
   PrecisionCause cause;
   std::string_view code, sentence, hint;

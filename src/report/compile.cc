@@ -41,7 +41,7 @@ CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& hos
   return row;
 }
 
-CompileSummary::Border border(const Outcome& outcome, const HostCauses& host, NodeId id) {
+CompileSummary::IoConversion io_conversion(const Outcome& outcome, const HostCauses& host, NodeId id) {
   const Node& node = outcome.graph[id];
   const std::vector<NodeId> chain = host.chain(id);
   return {node_name(outcome.graph, node), std::string(name_of(node.op)),
@@ -59,7 +59,7 @@ void add_plan(CompileSummary& summary, const TargetDesc& target, const Graph& gr
   if (plan.has_ranges) return;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes) continue;
+    if (plan.precision[n] != Precision::kQuantized) continue;
     for (const RatioLimit& limit : target.integers.ratios) {
       if (limit.op != node.op) continue;
       summary.unproven.push_back(
@@ -77,7 +77,7 @@ CompileSummary::Io io_row(const Graph& graph, ValueId id, std::string name) {
   return row;
 }
 
-// The node that is to blame, where it is another one.
+// The node that causes the fallback, where it is another one.
 std::string cause_of(const CompileSummary::HostNode& node) { return to_text(node.causes.back()); }
 
 std::map<std::string, std::vector<const CompileSummary::HostNode*>> by_cause(
@@ -137,7 +137,7 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
     const bool is_on_host = outcome.host_reason(NodeId{i}) != nullptr;
     if (is_on_host && is_conversion(outcome.graph, outcome.graph.nodes()[i])) {
-      summary.borders.push_back(border(outcome, host, NodeId{i}));
+      summary.io_conversions.push_back(io_conversion(outcome, host, NodeId{i}));
       continue;
     }
     ++summary.nodes;
@@ -210,7 +210,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
     file.backend = delegate.backend;
     if (tosa::looks_like_graph(delegate.blob)) {
       const auto inside = tosa::read_graph(delegate.blob);
-      CHECK(inside.has_value(), "a delegate of ours is no graph that we read");
+      CHECK(inside.has_value(), "a delegate of ours is not a graph that we read");
       file.tosa.push_back(figures_of(delegate.blob.size(), *inside));
     }
     for (const Conversion& conversion : delegate.conversions) {
@@ -280,9 +280,9 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     add_io("output", summary.outputs);
   }
   if (summary.is_quantized) {
-    out += fmt::format("  {} groups share a scale each, {} rescale{}, {} conversion{} at the border on the host\n",
+    out += fmt::format("  {} groups share a scale each, {} rescale{}, {} I/O conversion{} on the host\n",
                        summary.groups, summary.rescales.size(), summary.rescales.size() == 1 ? "" : "s",
-                       summary.borders.size(), summary.borders.size() == 1 ? "" : "s");
+                       summary.io_conversions.size(), summary.io_conversions.size() == 1 ? "" : "s");
     for (const CompileSummary::Rescale& row : summary.rescales) {
       out += fmt::format("    rescale %{} for %{}: {}\n", row.value, row.reader, row.because);
     }

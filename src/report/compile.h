@@ -20,17 +20,17 @@ struct CompileSummary {
   struct HostNode {
     std::string node, op, code, reason, origin, module;
     std::string hint;              // what to do about the last cause
-    std::vector<CauseRow> causes;  // itself first, the node that is to blame last
+    std::vector<CauseRow> causes;  // itself first, the root cause last
   };
   struct Transpose {
     std::string value;
     std::string from, to;  // axes in the order of memory
     std::uint64_t bytes = 0;
   };
-  struct Border {
+  struct IoConversion {
     std::string value;
     std::string kind;   // "quantize", "dequantize"
-    std::string cause;  // the node on the host for whose sake it is there; empty at the model's own border
+    std::string cause;  // the node on the host for whose sake it is there; empty for the model's own inputs and outputs
   };
   struct Rescale {
     std::string value, reader, because;
@@ -94,7 +94,7 @@ struct CompileSummary {
   std::vector<StateRow> states;
   bool is_quantized = false;
   bool has_parameters = false;  // scales mean something: there were data or parameters of the archive
-  std::vector<Border> borders;
+  std::vector<IoConversion> io_conversions;
   std::vector<Unproven> unproven;
   std::size_t groups = 0;
   std::vector<Rescale> rescales;
@@ -102,7 +102,7 @@ struct CompileSummary {
   std::vector<Diagnostic> warnings, notes;
   std::vector<StageTime> times;
   std::vector<std::string> broken_gates;  // sentences, see gates.h
-  std::string error;                      // why no program can be made of it; empty where it can
+  std::string error;                      // why it does not compile; empty where it can
   std::optional<File> file;
 };
 

@@ -128,7 +128,7 @@ void add_conversions(const Outcome& outcome, ValueId id, Explanation& out) {
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
     const Node& node = outcome.graph.nodes()[i];
     if (!is_conversion(outcome.graph, node) || outcome.in_model[i]) continue;
-    if (outcome.codes->source[node.outputs[0].index] != id) continue;
+    if (outcome.quantized->source[node.outputs[0].index] != id) continue;
     out.conversions.push_back({node_name(outcome.graph, node), op_text(node), delegate_name(outcome, NodeId{i})});
   }
 }

@@ -122,9 +122,9 @@ std::string to_json(const Overview& overview) {
   for (const CompileSummary::Rescale& row : summary.rescales) {
     rescales.push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
   }
-  Json borders = Json::array();
-  for (const CompileSummary::Border& row : summary.borders) {
-    borders.push_back({{"value", row.value}, {"kind", row.kind}, {"because_of", row.cause}});
+  Json io_conversions = Json::array();
+  for (const CompileSummary::IoConversion& row : summary.io_conversions) {
+    io_conversions.push_back({{"value", row.value}, {"kind", row.kind}, {"because_of", row.cause}});
   }
   return dump({{"model", summary.model},
                {"target", summary.target},
@@ -138,7 +138,7 @@ std::string to_json(const Overview& overview) {
                {"conversions", overview.conversions},
                {"groups", std::move(groups)},
                {"rescales", std::move(rescales)},
-               {"borders", std::move(borders)},
+               {"borders", std::move(io_conversions)},
                {"warnings", diagnostics_json(summary.warnings)},
                {"notes", diagnostics_json(summary.notes)}});
 }

@@ -17,7 +17,7 @@ std::string origin_of(const Explanation& of) { return origin_words({of.origin, o
 std::string where(const Explanation& of) {
   if (of.place == of.op) return of.precision;
   const std::string_view precision =
-      of.precision == "rows" ? "float, weights in codes," : std::string_view(of.precision);
+      of.precision == "rows" ? "float, quantized weights," : std::string_view(of.precision);
   return fmt::format("{} {} {}", precision, of.place == "host" ? "on the" : "in", of.place);
 }
 

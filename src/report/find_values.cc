@@ -30,11 +30,11 @@ bool has_in_its_names(const Node& node, std::string_view name, std::string_view 
 // The first that finds anything counts.
 constexpr Matches kWays[] = {is_called, is_inside, has_in_its_names};
 
-// A value of the model, or one that stands for it in codes.
+// A value of the model, or one that stands for it quantized.
 std::optional<ValueId> named(const Outcome& outcome, std::string_view name) {
   if (const auto value = outcome.model.find(name)) return value;
   const auto value = outcome.graph.find(name);
-  return value && outcome.codes != nullptr ? outcome.codes->source[value->index] : std::nullopt;
+  return value && outcome.quantized != nullptr ? outcome.quantized->source[value->index] : std::nullopt;
 }
 
 std::optional<ValueId> parameter(const Graph& model, std::string_view fqn) {

@@ -34,7 +34,7 @@ std::vector<std::string> broken_gates(const CompileSummary& summary, const Gates
                                  *max_host_ops, names_of(summary.host)));
   }
   if (gates.requires_full_delegation && summary.delegates == 0) {
-    broken.push_back(fmt::format("no operator runs on {}: there are no delegates", summary.target));
+    broken.push_back(fmt::format("no operator runs on {}", summary.target));
   }
   if (gates.max_delegates && summary.delegates > *gates.max_delegates) {
     broken.push_back(fmt::format("{} delegates, {} allowed{}", summary.delegates, *gates.max_delegates,

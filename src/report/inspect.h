@@ -34,7 +34,7 @@ struct ModelSummary {
   std::string torch_version;
   std::string schema;
   std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;  // a leaf that is no tensor has its value as dtype and no shape
+  std::vector<Tensor> outputs;  // a leaf that is not a tensor has its value as dtype and no shape
   std::vector<StateRow> states;
   Group parameters;
   Group buffers;

@@ -35,10 +35,10 @@ std::string to_json(const CompileSummary& summary) {
                     {"hint", node.hint},
                     {"causes", causes_json(node.causes)}});
   }
-  Json borders = Json::array();
-  for (const CompileSummary::Border& row : summary.borders) {
-    borders.push_back({{"value", row.value}, {"kind", row.kind}});
-    if (!row.cause.empty()) borders.back()["because_of"] = row.cause;
+  Json io_conversions = Json::array();
+  for (const CompileSummary::IoConversion& row : summary.io_conversions) {
+    io_conversions.push_back({{"value", row.value}, {"kind", row.kind}});
+    if (!row.cause.empty()) io_conversions.back()["because_of"] = row.cause;
   }
   Json unproven = Json::array();
   for (const CompileSummary::Unproven& row : summary.unproven) {
@@ -62,7 +62,7 @@ std::string to_json(const CompileSummary& summary) {
             {"inputs", io_json(summary, summary.inputs)},
             {"outputs", io_json(summary, summary.outputs)},
             {"state", states_json(summary.states)},
-            {"borders", borders},
+            {"borders", io_conversions},
             {"unproven", unproven},
             {"warnings", diagnostics_json(summary.warnings)},
             {"notes", diagnostics_json(summary.notes)},

@@ -92,7 +92,7 @@ std::string to_json(const ProgramSummary& summary) {
   }
   Json host = Json::array();
   for (const ProgramSummary::HostOp& op : summary.host) {
-    host.push_back({{"op", op.name}, {"calls", op.calls}, {"border_calls", op.border_calls}});
+    host.push_back({{"op", op.name}, {"calls", op.calls}, {"border_calls", op.io_calls}});
   }
   return dump({{"kind", "pte"},
                {"file", summary.file},
@@ -115,7 +115,7 @@ std::string to_json(const ProgramSummary& summary) {
                {"transposes", summary.transposes()},
                {"host", std::move(host)},
                {"host_calls", summary.host_calls()},
-               {"border_calls", summary.border_calls()},
+               {"border_calls", summary.io_calls()},
                {"ops", counts_json(summary.ops)}});
 }
 

@@ -17,7 +17,7 @@ std::string to_json(const RunSummary& summary) {
                {"state", states_json(summary.states)},
                {"delegate_calls", summary.delegate_calls},
                {"host_calls", summary.host_calls},
-               {"border_calls", summary.border_calls}});
+               {"border_calls", summary.io_calls}});
 }
 
 std::string to_json(const BenchSummary& summary) {
@@ -37,7 +37,7 @@ std::string to_json(const BenchSummary& summary) {
   if (summary.is_program) {
     json["delegate_calls"] = measured.each.delegate_calls;
     json["host_calls"] = measured.each.host_calls;
-    json["border_calls"] = measured.each.border_calls;
+    json["border_calls"] = measured.each.io_calls;
     json["delegate_ms"] = measured.each.delegate_seconds * 1e3;
     json["host_ms"] = measured.each.host_seconds * 1e3;
   }

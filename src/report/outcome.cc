@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "interpret/integer.h"
 #include "ir/literals.h"
+#include "ir/quantized.h"
 
 namespace isthmus {
 namespace {
@@ -16,7 +16,7 @@ void find_counterparts(Outcome& outcome) {
   std::map<ValueId, std::vector<NodeId>> standing_for;
   for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
     for (const ValueId output : graph.nodes()[i].outputs) {
-      if (const auto source = outcome.codes->source[output.index]) standing_for[*source].push_back(NodeId{i});
+      if (const auto source = outcome.quantized->source[output.index]) standing_for[*source].push_back(NodeId{i});
     }
   }
   for (std::uint32_t i = 0; i < model.nodes().size(); ++i) {

@@ -1,4 +1,4 @@
-// A model behind all stages: what reports about its nodes are made of.
+// A model behind all stages: the source of reports about its nodes.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@ namespace isthmus {
 struct Outcome {
   const TargetDesc& target;
   const Graph& model;                     // in float, as the target wants it
-  const Graph& graph;                     // what runs: the model in codes, or the model itself
+  const Graph& graph;                     // what runs: the quantized model, or the model itself
   const Partitioning& places;             // of `graph`
   std::span<const RewriteTime> rewrites;  // that made `model`
   const QuantPlan* plan = nullptr;        // of `model`; null where it stays in float
-  const Quantized* codes = nullptr;       // the same
+  const Quantized* quantized = nullptr;   // the same
   // Which node of the one graph became which of the other.
   std::vector<std::optional<NodeId>> in_graph = {};  // by node of `model`; nothing where it is part of another node
   std::vector<std::optional<NodeId>> in_model = {};  // by node of `graph`; nothing for what only exists there
@@ -34,7 +34,7 @@ struct Outcome {
 // `quantized` is null for a model that stays in float.
 Outcome outcome_of(const TargetDesc& target, const Prepared& prepared, const QuantizedModel* quantized);
 
-// Whether a node turns floats into codes or back, their parameters standing in the types.
+// Whether a node turns floats into quantized values or back, their parameters standing in the types.
 bool is_conversion(const Graph& graph, const Node& node);
 
 // The op, or the name by which the frontend knows an operator that is none of ours.

@@ -21,7 +21,7 @@ struct PrecisionName {
 };
 constexpr PrecisionName kPrecisions[] = {
     {"host", "on the host"},
-    {"rows", "in float with weights in codes"},
+    {"rows", "in float with quantized weights"},
 };
 
 // Sentences without what was found, so that nodes can be counted by them.
@@ -163,9 +163,9 @@ std::string to_text(const Overview& overview, bool is_verbose) {
     out += fmt::format("  {} or rescales between them\n", counted(overview.conversions, "conversion"));
   }
   if (summary.is_quantized) add_groups(overview, is_verbose ? overview.groups.size() : kMaxGroups, out);
-  for (const CompileSummary::Border& row : summary.borders) {
+  for (const CompileSummary::IoConversion& row : summary.io_conversions) {
     out += fmt::format("  {} %{} on the host{}\n", row.kind, row.value,
-                       row.cause.empty() ? ", at the model's border" : fmt::format(", because %{} is", row.cause));
+                       row.cause.empty() ? ", at a model input or output" : fmt::format(", because %{} is", row.cause));
   }
   return harmless(out + "  `isthmus explain MODEL --target T NODE` says more about a node\n");
 }

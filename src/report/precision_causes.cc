@@ -9,7 +9,7 @@ namespace isthmus {
 namespace {
 
 constexpr PrecisionWords kWords[] = {
-    {PrecisionCause::kNoReals, "no-reals", "its numbers are no floats in the model either", ""},
+    {PrecisionCause::kNoReals, "no-reals", "its numbers are not floats in the model either", ""},
     {PrecisionCause::kNoIntegers, "no-integers", "the target has no integer form of it", "replace it"},
     {PrecisionCause::kStep, "step", "a step of something that loses too much in integers", ""},
     {PrecisionCause::kWanted, "config", "the configuration keeps it in float",
@@ -19,7 +19,7 @@ constexpr PrecisionWords kWords[] = {
      "`front = 0` in quant.toml brings it to integers"},
     {PrecisionCause::kGains, "gains", "the outputs gain so much by float there that it pays",
      "`widen = 0` in quant.toml brings it to integers"},
-    {PrecisionCause::kLayer, "layer", "what has weights computes with codes where the target can", ""},
+    {PrecisionCause::kLayer, "layer", "layers with weights are quantized where the target supports it", ""},
     {PrecisionCause::kFused, "fused", "part of the node before it", ""},
     {PrecisionCause::kOnlyIntegers, "only-integers", "the target computes in integers alone", ""},
     {PrecisionCause::kWide, "wide",
@@ -72,7 +72,7 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
 
 std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model) {
   const QuantPlan* plan = outcome.plan;
-  if (plan == nullptr || plan->precision[of_model.index] == Precision::kCodes) return {};
+  if (plan == nullptr || plan->precision[of_model.index] == Precision::kQuantized) return {};
   const Graph& model = outcome.model;
   std::vector<CauseRow> result{precision_row(outcome, of_model)};
   if (is_decided(plan->causes[of_model.index])) return result;
@@ -82,7 +82,7 @@ std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model) {
   std::vector<NodeId> queue{of_model};
   is_seen[of_model.index] = true;
   const auto visit = [&](NodeId id) {
-    if (is_seen[id.index] || plan->precision[id.index] == Precision::kCodes) return;
+    if (is_seen[id.index] || plan->precision[id.index] == Precision::kQuantized) return;
     is_seen[id.index] = true;
     queue.push_back(id);
   };

@@ -115,7 +115,7 @@ void count_instructions(ProgramSummary& summary, const pte::Plan& plan) {
         const std::string name = run::kernel_of(plan, *kernel_call);
         ProgramSummary::HostOp& row = host.try_emplace(name, ProgramSummary::HostOp{name}).first->second;
         ++row.calls;
-        if (run::is_border_call(plan, *kernel_call)) ++row.border_calls;
+        if (run::is_io_call(plan, *kernel_call)) ++row.io_calls;
       }
     }
   }
@@ -164,9 +164,9 @@ std::size_t ProgramSummary::host_calls() const {
   for (const HostOp& op : host) calls += op.calls;
   return calls;
 }
-std::size_t ProgramSummary::border_calls() const {
+std::size_t ProgramSummary::io_calls() const {
   std::size_t calls = 0;
-  for (const HostOp& op : host) calls += op.border_calls;
+  for (const HostOp& op : host) calls += op.io_calls;
   return calls;
 }
 std::size_t ProgramSummary::transposes() const {
@@ -249,7 +249,7 @@ std::string to_text(const ProgramSummary& summary, TextStyle style) {
   rows.add("delegates",
            fmt::format("{}, {} inside", summary.delegates.size(), counted(summary.transposes(), "transpose")));
   rows.add("", delegates);
-  rows.add("host", counted_host_calls(summary.host_calls(), summary.border_calls()));
+  rows.add("host", counted_host_calls(summary.host_calls(), summary.io_calls()));
   rows.add("operators", fmt::format("{} kinds, in delegates and on the host", summary.ops.size()));
   rows.add_bars(summary.ops);
   return rows.text();

@@ -19,7 +19,7 @@ namespace isthmus {
 struct ProgramSummary {
   struct Tensor {
     std::string name;
-    std::string dtype;  // of a value that is no tensor: what it is
+    std::string dtype;  // of a value that is not a tensor: what it is
     std::vector<std::int32_t> shape;
     bool is_tensor = true;
     bool is_dynamic = false;                   // the sizes are upper bounds
@@ -39,7 +39,7 @@ struct ProgramSummary {
   struct HostOp {
     std::string name;
     std::size_t calls = 0;
-    std::size_t border_calls = 0;
+    std::size_t io_calls = 0;
   };
   struct Data {
     std::size_t count = 0;
@@ -63,7 +63,7 @@ struct ProgramSummary {
 
   std::uint64_t memory_bytes() const;
   std::size_t host_calls() const;
-  std::size_t border_calls() const;
+  std::size_t io_calls() const;
   std::size_t transposes() const;
 };
 

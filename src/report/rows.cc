@@ -69,9 +69,9 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", with_separators(count), noun, count == 1 ? "" : "s");
 }
 
-std::string counted_host_calls(std::uint64_t calls, std::uint64_t border_calls) {
+std::string counted_host_calls(std::uint64_t calls, std::uint64_t io_calls) {
   const std::string text = counted(calls, "host call");
-  return border_calls == 0 ? text : fmt::format("{}, {} of them at the border", text, border_calls);
+  return io_calls == 0 ? text : fmt::format("{}, {} of them I/O conversions", text, io_calls);
 }
 
 }  // namespace isthmus

@@ -48,7 +48,7 @@ std::string db_number(double db);
 double db_of_sharing(double rounding, double alone);
 // "1 call", "2 calls".
 std::string counted(std::uint64_t count, std::string_view noun);
-// "7 host calls, 3 of them at the border".
-std::string counted_host_calls(std::uint64_t calls, std::uint64_t border_calls);
+// "7 host calls, 3 of them I/O conversions".
+std::string counted_host_calls(std::uint64_t calls, std::uint64_t io_calls);
 
 }  // namespace isthmus

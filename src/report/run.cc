@@ -17,7 +17,7 @@ std::string to_text(const RunSummary& summary) {
   }
   for (const StateRow& row : summary.states) out += fmt::format("state {}\n", to_text(row));
   return out + fmt::format("{}, {}\n", counted(summary.delegate_calls, "delegate call"),
-                           counted_host_calls(summary.host_calls, summary.border_calls));
+                           counted_host_calls(summary.host_calls, summary.io_calls));
 }
 
 }  // namespace isthmus

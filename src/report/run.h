@@ -22,7 +22,7 @@ struct RunSummary {
   std::vector<StateRow> states;
   std::size_t delegate_calls = 0;
   std::size_t host_calls = 0;
-  std::size_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
+  std::size_t io_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
 };
 
 std::string to_text(const RunSummary& summary);

@@ -25,7 +25,7 @@ Expected<std::vector<std::int64_t>> labels_of(const std::string& path, Diagnosti
     diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));
     return labels;
   };
-  if (!path.ends_with(".npz")) return without("is no .npz file that could have an array \"labels\"");
+  if (!path.ends_with(".npz")) return without("is not an .npz file, so it has no array \"labels\"");
   Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
   const NpzArray* array = npz.find("labels");
   if (array == nullptr) return without("has no array \"labels\"");

@@ -1,4 +1,4 @@
-// Compares a program file with the model that it was made of.
+// Compares a program file with the model that it was compiled from.
 #pragma once
 
 #include <cstddef>

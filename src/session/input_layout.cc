@@ -35,7 +35,7 @@ Expected<std::vector<Order>> input_orders(const Graph& graph, const std::vector<
     }
     if (is_used) continue;
     if (equals == std::string::npos) return refuse("no input has 4 axes");
-    return refuse(fmt::format("there is no such input, only {}", fmt::join(names, ", ")));
+    return refuse(fmt::format("no such input; the model has {}", fmt::join(names, ", ")));
   }
   return orders;
 }

@@ -43,7 +43,7 @@ bool quantize_inputs(const IoQuant& quant, std::vector<Tensor>& inputs) {
   bool has_any = false;
   for (std::size_t i = 0; i < inputs.size() && i < quant.inputs.size(); ++i) {
     if (!quant.inputs[i] || inputs[i].dtype() != DType::kF32) continue;
-    inputs[i] = codes_of(inputs[i], *quant.inputs[i]);
+    inputs[i] = quantized_tensor(inputs[i], *quant.inputs[i]);
     has_any = true;
   }
   return has_any;

@@ -18,7 +18,7 @@ std::uint64_t bytes_of_memory() {
 
 Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options) {
   if (file.kind != FileKind::kProgram) {
-    return bad_input(fmt::format("{} is no program file (.pte)", file.path));
+    return bad_input(fmt::format("{} is not a program file (.pte)", file.path));
   }
   xnnpack::ThreadPool pool(options.threads);
   const std::uint64_t most_bytes = bytes_of_memory();

@@ -14,7 +14,7 @@ namespace isthmus {
 
 namespace {
 
-// Of the graph that a program was made of.
+// Of the graph that a program was compiled from.
 IoQuant io_quant_of(const Graph& graph) {
   const auto quantized = [&](ValueId id) {
     const TensorType& type = graph.type(id);

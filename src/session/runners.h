@@ -11,9 +11,9 @@
 
 namespace isthmus {
 
-// Runners of one thread each. The program must outlive them. With the graph that the program was made of, which must
-// outlive them too, quantized inputs and outputs are converted from and to float. `loaded` is the program where it is
-// loaded already: the first runner takes it, at its initial state.
+// Runners of one thread each. The program must outlive them. With the graph that the program was compiled from, which
+// must outlive them too, quantized inputs and outputs are converted from and to float. `loaded` is the program where it
+// is loaded already: the first runner takes it, at its initial state.
 RunnerMaker program_runners(const Blob& program, const Graph* graph = nullptr,
                             std::shared_ptr<run::Method> loaded = nullptr);
 

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // these lanes take, and lanes are added up one after the other. Products are not fused with sums, since some machines
 // cannot do that (CMakeLists.txt keeps the compiler from it).
 constexpr std::size_t kLanes = 16;
-// They stay in float for so many rows of lanes, then go on in double.
+// They stay in float for this many rows of lanes, then go on in double.
 constexpr std::size_t kBlockRows = 128;
 
 using Floats = hn::CappedTag<float, kLanes>;

@@ -16,8 +16,8 @@ namespace {
 Range with_zero(double min, double max) { return {std::min(min, 0.0), std::max(max, 0.0)}; }
 
 // The last bits of what calibration measures depend on the CPU that it ran on. So that ranges seldom do, their ends
-// have so many significant bits, away from 0: next to nothing is clipped. Round numbers such as 1 are often meant, and
-// are met with an error on either side.
+// have this many significant bits, away from 0: next to nothing is clipped. Round numbers such as 1 are often meant,
+// and are met with an error on either side.
 constexpr int kGridBits = 11;
 double on_grid(double end) {
   constexpr double kSlack = 0x1p-6;
@@ -91,13 +91,13 @@ class SquareError {
   std::vector<Sums> sums_;  // before each mass, and of all
 };
 
-// Samples that speak for themselves. With so many, guesses at what lies beyond them save nothing on 2,000 images that
+// Samples that speak for themselves. With this many, guesses at what lies beyond them save nothing on 2,000 images that
 // were not among them; with half as many they save up to 2.5 dB.
 constexpr std::uint64_t kEnoughSamples = 16;
 
 // So many levels that rounding loses nothing that counts. Then there is room for what was not seen: twice of what was,
 // or more where samples differ much, up to what one in 10,000 samples would need. Two bits at most: functions of 16-bit
-// codes come from tables whose entries lie as far apart as the range is wide.
+// quantized values come from tables whose entries lie as far apart as the range is wide.
 constexpr int kFewLevels = 256;
 Range with_room(const ValueStatistics& statistics, Range seen) {
   constexpr double kMinRoom = 2;

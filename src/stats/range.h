@@ -45,7 +45,7 @@ Excess excess_of(const ValueStatistics& statistics);
 
 // Always contains 0; [0, 0] where only zeros were seen. Only "mse" reaches beyond what was seen: a little where samples
 // were few and a fresh one would lose more by clipping than all lose by rounding, and by one bit and more where there
-// are so many levels that rounding costs nothing.
+// are enough levels that rounding costs nothing.
 // Ends have few significant bits, fewer than float kernels of two CPUs agree in.
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options = {});
 // One range for several values, each of which weighs as much as any other however many numbers it has.

@@ -79,8 +79,7 @@ Expected<ValueStatistics> read_value(const stats_fb::Value& row) {
                                   !std::isfinite(row.sum()) || !std::isfinite(row.sum_of_squares()))) {
     return bad_input(fmt::format("extremes {} and {}", row.min(), row.max()));
   }
-  if (!std::isfinite(row.sum_of_min()) || !std::isfinite(row.sum_of_max()))
-    return bad_input("extremes that are no numbers");
+  if (!std::isfinite(row.sum_of_min()) || !std::isfinite(row.sum_of_max())) return bad_input("min or max is NaN");
   // One by one: GCC does not destroy the first where the second returns from within one list.
   value.histogram.negative = TRY(read_half(row.negative()));
   value.histogram.positive = TRY(read_half(row.positive()));

@@ -1,4 +1,4 @@
-// What a device demands of nodes that compute with codes. Planner and proof read it, each for itself.
+// What a device demands of nodes that compute on quantized values. Planner and proof read it, each for itself.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +44,9 @@ struct RatioLimit {
   std::string_view because;  // "XNNPACK's add shifts by at most ..."
 };
 
-// How far sums of products of codes and their bias may go, whatever the codes of the input, and how far when they are
-// multiplied by the ratio of scales to become codes of the result. Beyond it the kernels of different CPUs wrap around
-// differently.
+// How far sums of products of quantized values and their bias may go, whatever the quantized values of the input, and
+// how far when they are multiplied by the ratio of scales to give the result's quantized values. Beyond it the kernels
+// of different CPUs wrap around differently.
 struct SumLimit {
   Op op;
   double most_sum;
@@ -64,16 +64,17 @@ struct PinRow {
   std::string_view because;
 };
 
-// The types of a node's codes.
-struct CodeTypes {
-  CodeTypes(DType of_all) : data(of_all), result(of_all) {}  // NOLINT(google-explicit-constructor): mostly they are one
-  CodeTypes(DType of_data, DType of_result) : data(of_data), result(of_result) {}
+// The types of a node's quantized values.
+struct QuantizedTypes {
+  QuantizedTypes(DType of_all)
+      : data(of_all), result(of_all) {}  // NOLINT(google-explicit-constructor): mostly they are one
+  QuantizedTypes(DType of_data, DType of_result) : data(of_data), result(of_result) {}
 
   DType data;
   DType result;
 };
 
-// When a node reads codes of 16 bits as well as those of 8.
+// When a node reads int16 values as well as those of 8.
 enum class WideReads : std::uint8_t {
   kNever,    // it would take longer: it multiplies them
   kForWide,  // where its result has 16 bits too
@@ -96,13 +97,13 @@ struct IntegerRules {
   std::span<const SumLimit> sums;
   std::span<const PinRow> pins;
   bool has_rescale = false;  // so that a "must" may be met by a rescale on one edge
-  // Why the node, still in float, has no form with codes of these types; nothing where it has one.
-  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, CodeTypes codes) = nullptr;
-  // Null where the device has codes of one width.
+  // Why the node, still in float, has no form with quantized values of these types; nothing where it has one.
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node, QuantizedTypes types) = nullptr;
+  // Null where the device has one width of quantized values.
   WideReads (*wide_reads)(const Node& node) = nullptr;
-  // What the node, still in float, costs with codes of these types; null where nothing is known of it.
-  NodeCost (*cost)(const Graph& graph, const Node& node, CodeTypes codes) = nullptr;
-  // Whether the node has a form that takes and makes floats, with weights in codes: the device gives each row of its
+  // What the node, still in float, costs with quantized values of these types; null where nothing is known of it.
+  NodeCost (*cost)(const Graph& graph, const Node& node, QuantizedTypes types) = nullptr;
+  // Whether the node has a form that takes and makes floats, with quantized weights: the device gives each row of its
   // input parameters of its own. Null where it has none at all.
   bool (*quantizes_rows)(const Graph& graph, const Node& node) = nullptr;
   // Whether a clamp that alone reads the node's result can be part of it.

@@ -27,7 +27,7 @@ enum class OrderRule : std::uint8_t {
 // What a node asks of the order of its values.
 struct OrderDemand {
   OrderRule rule = OrderRule::kSame;
-  std::size_t ordered_inputs = 1;  // the first so many; others (weights) are stored as the device wants them
+  std::size_t ordered_inputs = 1;  // number of leading inputs; others (weights) are stored as the device wants them
   std::int64_t axis = 0;           // kInnermost
   Order order = {};                // kFixed
 };
@@ -48,7 +48,7 @@ struct Layout {
   std::size_t transposes() const;
 };
 
-// What a segment is made of: nodes in execution order, and what others read of it.
+// A segment: nodes in execution order, and what others read of it.
 struct Segment {
   std::vector<NodeId> nodes;
   std::vector<ValueId> inputs;           // made elsewhere, constants not among them; each once

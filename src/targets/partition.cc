@@ -24,7 +24,7 @@ std::vector<std::size_t> levels_of(const Graph& graph, const std::vector<std::op
   return levels;
 }
 
-void find_borders(const Graph& graph, Segment& segment) {
+void find_io(const Graph& graph, Segment& segment) {
   std::set<ValueId> made;
   std::set<ValueId> inputs;
   std::set<NodeId> own(segment.nodes.begin(), segment.nodes.end());
@@ -78,7 +78,7 @@ Partitioning partition(const Graph& graph, const std::vector<std::optional<Reaso
     for (const NodeId id : device_nodes[level]) result.place[id.index] = result.segments.size();
     result.schedule.emplace_back(result.segments.size());
     result.segments.push_back({std::move(device_nodes[level]), {}, {}});
-    find_borders(graph, result.segments.back());
+    find_io(graph, result.segments.back());
   }
   return result;
 }

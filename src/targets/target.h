@@ -63,7 +63,7 @@ struct TargetDesc {
   std::span<const Rewrite> legalize;
   TargetForms forms;
 
-  // What it demands of nodes that compute with codes.
+  // What it demands of nodes that compute on quantized values.
   IntegerRules integers;
 
   // Why a node cannot run on the device, decided on the form that it would have there; nothing where it can.

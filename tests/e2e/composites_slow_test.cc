@@ -16,7 +16,7 @@
 namespace isthmus::composites_slow_test {
 namespace {
 
-// Copies a graph, but softmaxes and layer norms become what they are made of.
+// Copies a graph, but softmaxes and layer norms are decomposed.
 class Expansion {
  public:
   explicit Expansion(const Graph& graph) : graph_(graph), now_(graph.values().size()), emitter_(result_) {}

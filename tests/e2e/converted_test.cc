@@ -55,7 +55,7 @@ Quantization quantized(const Graph& archive, const char* target_name) {
   return result;
 }
 
-// What computes on the host; conversions at the border do not count.
+// What computes on the host; I/O conversions do not count.
 std::size_t host_nodes(const Quantization& found) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < found.model.quantized.graph.nodes().size(); ++i) {
@@ -68,7 +68,7 @@ std::size_t host_nodes(const Quantization& found) {
   return count;
 }
 
-// Codes against the archive as it is written, in dB.
+// Quantized values against the archive as it is written, in dB.
 double agreement(const Graph& archive, const Quantization& found, const char* target,
                  const std::vector<Tensor>& inputs) {
   const auto expected = interpret(canonical(archive), inputs);
@@ -183,7 +183,7 @@ TEST(Converted, ATransformerWithAClassToken) {
   EXPECT_GE(agreement(archive, found, "xnnpack", inputs), 20);
 }
 
-// Products of codes are exact on both sides, and so is their rounding, but for ties.
+// Products of quantized values are exact on both sides, and so is their rounding, but for ties.
 TEST(Converted, AConvolutionIsComputedBitForBit) {
   const Graph model = test::graph_of(R"(graph
   input %x : f32[1,2,6,6]

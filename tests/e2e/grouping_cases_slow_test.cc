@@ -59,7 +59,7 @@ const std::vector<GroupingCase>& grouping_cases() {
       {"concat_dynamic_h", {{"concat", "conv2d", "conv2d_1"}}, {}},
       // Each relu is part of its convolution, wherever it stands.
       {"relu_not_next_node", {{"conv2d", "relu"}, {"conv2d_1", "relu_1"}}, {}},
-      // A part of the join's codes cannot have more bits than they have.
+      // A part of the join's quantized values cannot have more bits than they have.
       {"cls_token_cat", {}, {}},
   };
   return kCases;
@@ -70,7 +70,7 @@ TEST(GroupingCasesSlow, AreGroupedAsTheyShould) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the corpus is not here";
   QuantConfig config;
   config.front = 0;
-  config.outputs = BorderType::kInt8;  // so that nothing at the end is in float
+  config.outputs = IoType::kInt8;  // so that nothing at the end is in float
   for (const GroupingCase& facts : grouping_cases()) {
     const std::filesystem::path file = folder / fmt::format("case_{}.pt2", facts.name);
     const auto runs = test::recorded_runs(folder / fmt::format("case_{}.npz", facts.name));

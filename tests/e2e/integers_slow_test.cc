@@ -1,4 +1,4 @@
-// XNNPACK against the integer interpreter: every node in codes bit for bit from the values that XNNPACK gave it.
+// XNNPACK against the integer interpreter: every quantized node bit for bit from the values that XNNPACK gave it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,9 @@ using Values = std::map<ValueId, Tensor>;
 
 constexpr double kSameDb = 100;
 
-// Between a program and the interpreter. Floats differ in their last bits, which now and then makes another code of
-// one, and a deep model of random weights goes on from there: see ModelsWithoutFloatAreTheSame. These miss the goal.
+// Between a program and the interpreter. Floats differ in their last bits, which now and then makes another quantized
+// value of one, and a deep model of random weights goes on from there: see ModelsWithoutFloatAreTheSame. These miss the
+// goal.
 constexpr double kGoalDb = 40;
 const std::map<std::string, double> kBelowGoal{{"mobilenet_v2", 25}, {"golden deit_tiny", 34}};
 
@@ -48,15 +49,15 @@ Expected<Values> tapped(const Graph& graph, const Segment& segment, std::span<co
   const auto floats = [&](std::span<const float> numbers, std::span<const xnnpack::TappedValue> values) {
     for (const auto& value : values) result[value.id] = logical(numbers, value, DType::kF32);
   };
-  const auto codes = [&](std::span<const std::int8_t> numbers, std::span<const xnnpack::TappedValue> values) {
+  const auto quantized = [&](std::span<const std::int8_t> numbers, std::span<const xnnpack::TappedValue> values) {
     for (const auto& value : values) result[value.id] = logical(numbers, value, DType::kI8);
   };
-  TRY(live.run(inputs, floats, codes));
+  TRY(live.run(inputs, floats, quantized));
   return result;
 }
 
 struct Gap {
-  double most = 0;  // codes: steps; floats: of what rounding may cost
+  double most = 0;  // quantized values: steps; floats: of what rounding may cost
   std::size_t nodes = 0;
 };
 using Gaps = std::map<std::string, Gap>;  // by kind of node
@@ -83,7 +84,7 @@ double gap_of(const std::string& kind, const Tensor& found, const Tensor& expect
   return most;
 }
 
-double allowed(const std::string& kind) { return kind.starts_with("codes") ? 0 : 1; }
+double allowed(const std::string& kind) { return kind.starts_with("quantized") ? 0 : 1; }
 
 // The value before a clamp that the delegate fuses is not shown: it is computed on the way to the clamp.
 Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Values& values, Gaps& gaps) {
@@ -114,7 +115,7 @@ Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Va
       continue;
     }
     const bool is_rows = node.inputs.size() > 1 && graph.type(node.inputs[1]).quant && !graph.type(output).quant;
-    const std::string kind = graph.type(output).quant ? "codes" : is_rows ? "rows" : "float";
+    const std::string kind = graph.type(output).quant ? "quantized" : is_rows ? "rows" : "float";
     Gap& gap = gaps[kind + " " + std::string(name_of(node.op))];
     const double here = gap_of(kind, shown->second, expected, rounding);
     if (here > allowed(kind)) {

@@ -17,7 +17,7 @@ struct Peer {
   const char* model;
   std::vector<double> db;  // by output
   std::uintmax_t bytes;
-  double gain = 3;  // so many dB more
+  double gain = 3;  // in dB
 };
 
 class NpuModels : public test::CommandLine, public testing::WithParamInterface<Peer> {};

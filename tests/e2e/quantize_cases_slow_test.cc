@@ -1,4 +1,4 @@
-// The cases and chains of the operator corpus in codes: one delegate, nothing on the host, and the answer is right.
+// The cases and chains of the operator corpus quantized: one delegate, nothing on the host, and the answer is right.
 #include <gtest/gtest.h>
 
 #include <iostream>

@@ -117,7 +117,7 @@ TEST(QuantizeCases, TokenJoinInEitherOrder) {
   }
 }
 
-// Made-up scales must not make one code of two bounds.
+// Made-up scales must not make one quantized value of two bounds.
 TEST(QuantizeCases, NarrowBoundsStayOnTheDeviceWithoutData) {
   for (const char* bounds : {"min=-0.4 max=0.5", "min=0.1 max=0.101", "min=60.0 max=60.5", "min=-3.0 max=-2.5"}) {
     const Graph graph = test::graph_of(std::string(R"(graph
@@ -127,7 +127,7 @@ TEST(QuantizeCases, NarrowBoundsStayOnTheDeviceWithoutData) {
   return %clip
 )");
     QuantConfig config;
-    config.inputs = config.outputs = BorderType::kInt8;
+    config.inputs = config.outputs = IoType::kInt8;
     for (const char* target_name : {"xnnpack", "tosa-int"}) {
       Diagnostics diagnostics;
       const TargetDesc& target = *find_target(target_name);

@@ -71,7 +71,7 @@ class Reproducible : public test::CommandLine, public testing::WithParamInterfac
 TEST_P(Reproducible, FilesAreTheSameOnEveryCpu) {
   const std::filesystem::path library =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libmask_cpu.so";
-  if (!std::filesystem::exists(library)) GTEST_SKIP() << "there is no library that masks the CPU";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "the library that masks the CPU is missing";
   const auto native = made();
   ASSERT_FALSE(native.first.empty());
   ASSERT_FALSE(native.second.empty());

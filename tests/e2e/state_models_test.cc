@@ -87,7 +87,7 @@ TEST(StateModels, Int8StreamContinues) {
   for (const std::string_view target : {"xnnpack", "ethos-u85-256", "tosa-int"}) {
     const test::QuantizedProgram program = quantized("stream", 1, target);
     EXPECT_GT(stream_db(program_of(program.compiled->bytes)), 25) << target;
-    // Its past is kept as codes of the scale that it is read with.
+    // Its past is kept quantized of the scale that it is read with.
     const Graph& graph = program.model.quantized.graph;
     const auto past = std::ranges::find(graph.states(), "past", [](const auto& state) { return state.initial.fqn; });
     ASSERT_NE(past, graph.states().end());

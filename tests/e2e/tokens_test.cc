@@ -12,7 +12,7 @@ namespace isthmus::tokens_test {
 namespace {
 
 constexpr std::int64_t kWords = 80;
-constexpr std::int64_t kWidth = 64;  // large enough for a table that is kept as codes
+constexpr std::int64_t kWidth = 64;  // large enough for a table that is kept quantized
 constexpr std::int64_t kClasses = 4;
 
 Tensor waves(std::vector<std::int64_t> sizes) {
@@ -66,7 +66,7 @@ test::QuantizedProgram quantized(const std::string& target) {
   return *std::move(program);
 }
 
-// The host picks codes; the delegate converts what is picked, not the table.
+// The host picks quantized values; the delegate converts what is picked, not the table.
 TEST(Tokens, Int8RowsAreGatheredOnTheHost) {
   const test::QuantizedProgram program = quantized("xnnpack");
   EXPECT_EQ(host_ops_of(program), std::vector<Op>{Op::kIndexSelect});

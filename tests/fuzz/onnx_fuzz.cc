@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const isthmus::Blob file(std::as_bytes(std::span(data, size)), nullptr);
   (void)isthmus::onnx::looks_like_model(file);
   const auto none = [](const std::string&) -> isthmus::Expected<isthmus::Blob> {
-    return isthmus::bad_input("there are no other files");
+    return isthmus::bad_input("no other files");
   };
   const auto model = isthmus::onnx::read_model(file, none);
   if (!model) {

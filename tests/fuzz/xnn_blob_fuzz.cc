@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Not the graphs themselves: a scale may be no number, which is equal to nothing.
   const auto bytes_again = isthmus::xnn::write_blob(*again);
   require(bytes_again && *bytes_again == *bytes);
-  // Its bytes are usable as scales, as weights and as codes.
+  // Its bytes are usable as scales, as weights and quantized.
   static const isthmus::Blob named = isthmus::Blob::owning(std::vector<std::byte>(kMaxBytes, std::byte{0x3C}));
   const auto lookup = [](const std::string&) { return std::optional(named); };
   if (graph->external_count > 32) return 0;

@@ -34,13 +34,13 @@ TEST(QuantizeLaws, SomeParametersInAnArchive) {
   }
 }
 
-// The laws above say something only where there are cuts, kept ties, codes and floats.
+// The laws above say something only where there are cuts, kept ties, quantized values and floats.
 TEST(QuantizeLaws, RandomGraphsHaveSomethingToDecide) {
   test::Decided decided;
   for (unsigned seed = 0; seed < 50; ++seed) test::count_decisions(seed, decided);
   EXPECT_GT(decided.cuts, 40U);
   EXPECT_GT(decided.kept_ties, 200U);
-  EXPECT_GT(decided.nodes_in_codes, 300U);
+  EXPECT_GT(decided.quantized_nodes, 300U);
   EXPECT_GT(decided.nodes_in_float, 20U);
 }
 

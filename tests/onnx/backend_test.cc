@@ -58,7 +58,7 @@ std::string compared(const std::vector<std::optional<Tensor>>& found, const std:
   if (found.size() != expected.size()) return "another number of outputs";
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Tensor wanted = Tensor::from(*expected[i].data);
-    if (!found[i]) return "an output that is no tensor";
+    if (!found[i]) return "an output that is not a tensor";
     if (found[i]->sizes() != wanted.sizes()) return "another shape";
     if (found[i]->dtype() != wanted.dtype()) return "another element type";
     const std::vector<double> a = doubles(*found[i]);

@@ -21,7 +21,7 @@ std::string places_text(const Graph& graph, const Partitioning& places, const Ta
     const auto* id = std::get_if<NodeId>(&step);
     if (id == nullptr) continue;
     const Op op = graph[*id].op;
-    // Conversions at the border follow from the element types of the model's inputs and outputs.
+    // I/O conversions follow from the element types of the model's inputs and outputs.
     if (op != Op::kQuantize && op != Op::kDequantize) host.insert(std::string(name_of(op)));
   }
   return fmt::format("{} delegates; on the host: {}", places.segments.size(), fmt::join(host, " "));

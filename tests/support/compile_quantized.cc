@@ -1,4 +1,4 @@
-// The way from an archive to a program in codes.
+// The way from an archive to a quantized program.
 #include "support/compile_quantized.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Models in codes, calibrated and compiled, for tests.
+// Models quantized, calibrated and compiled, for tests.
 #pragma once
 
 #include <filesystem>

@@ -70,13 +70,13 @@ class Converter {
                               argument("quant_max", Dim(least + (std::int64_t{1} << bits) - 1)),
                               argument("dtype", pin->storage)};
     };
-    const ValueId codes = foreign("quantized_decomposed.quantize_per_tensor.default", parameters("q"), {map_[id.index]},
-                                  {pin->storage, shape}, origin);
-    map_[id.index] = foreign("quantized_decomposed.dequantize_per_tensor.default", parameters("dq"), {codes},
+    const ValueId quantized = foreign("quantized_decomposed.quantize_per_tensor.default", parameters("q"),
+                                      {map_[id.index]}, {pin->storage, shape}, origin);
+    map_[id.index] = foreign("quantized_decomposed.dequantize_per_tensor.default", parameters("dq"), {quantized},
                              {DType::kF32, shape}, origin);
   }
 
-  // Weights are codes in the archive.
+  // Weights are quantized in the archive.
   ValueId input(const Node& node, std::size_t i) {
     const ValueId id = node.inputs[i];
     const Constant* constant = source_.constant(id);
@@ -93,19 +93,19 @@ class Converter {
       return static_cast<std::size_t>(static_cast<std::int64_t>(at) / inner % channels);
     };
     Tensor scales(DType::kF32, {channels});
-    // No code reaches 127: a second choice of scales would give others.
+    // No value reaches 127: a second choice of scales would give others.
     for (std::size_t k = 0; k < numbers.data<float>().size(); ++k) {
       float& scale = scales.mutable_data<float>()[channel(k)];
       scale = std::max(scale, std::abs(numbers.data<float>()[k]) / 120);
     }
     for (float& scale : scales.mutable_data<float>()) scale = std::max(scale, 0x1p-20F);
-    Tensor codes(DType::kI8, numbers.sizes());
+    Tensor quantized(DType::kI8, numbers.sizes());
     for (std::size_t k = 0; k < numbers.data<float>().size(); ++k) {
-      codes.mutable_data<std::int8_t>()[k] =
+      quantized.mutable_data<std::int8_t>()[k] =
           static_cast<std::int8_t>(std::nearbyint(numbers.data<float>()[k] / scales.data<float>()[channel(k)]));
     }
     const std::string& name = source_[id].name;
-    const ValueId stored = out_.add_constant(out_.unused_name(name + ".codes"), codes.view());
+    const ValueId stored = out_.add_constant(out_.unused_name(name + ".quantized"), quantized.view());
     const ValueId by_channel = out_.add_constant(out_.unused_name(name + ".scales"), scales.view());
     const ValueId zeros = out_.add_constant(out_.unused_name(name + ".zeros"), Tensor(DType::kI64, {channels}).view());
     return foreign("quantized_decomposed.dequantize_per_channel.default",

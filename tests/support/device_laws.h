@@ -8,12 +8,12 @@
 
 namespace isthmus::test {
 
-// A random graph through prepare, quantize and lower for each kind of device, in codes of 8 bits, and of 16 where the
+// A random graph through prepare, quantize and lower for each kind of device, in int8 values, and of 16 where the
 // seed is a multiple of three: the empty string where the TOSA interpreter computes the bits of the integer
 // interpreter, else what differs. Adds the operators of the TOSA graphs to the counts.
 std::string broken_device_law(unsigned seed, OperatorCounts& counts);
 
-// The names of operators that forms are made of and the counts lack.
+// The names of operators that forms use and the counts lack.
 std::string operators_not_seen(const OperatorCounts& counts);
 
 }  // namespace isthmus::test

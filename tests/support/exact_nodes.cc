@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "interpret/evaluate.h"
-#include "interpret/quantized_types.h"
 #include "interpret/kernel.h"
+#include "interpret/quantized_types.h"
 
 namespace isthmus::test {
 namespace {
@@ -80,17 +80,18 @@ std::string inexact_node(const Graph& graph, const std::map<ValueId, Tensor>& va
     if (!type.quant || !is_compared(node.op)) continue;
     std::vector<Tensor> inputs;
     for (const ValueId id : node.inputs) inputs.push_back(meant_by(values.at(id), graph.type(id).quant));
-    const Tensor& codes = values.at(node.outputs[0]);
+    const Tensor& quantized = values.at(node.outputs[0]);
     const std::string name = graph[node.outputs[0]].name;
-    const auto exact = node.op == Op::kRescale ? Expected<Tensor>(inputs[0])
-                                               : run_kernel(node.op, {inputs, node.attrs, DType::kF64, codes.sizes()});
+    const auto exact = node.op == Op::kRescale
+                           ? Expected<Tensor>(inputs[0])
+                           : run_kernel(node.op, {inputs, node.attrs, DType::kF64, quantized.sizes()});
     if (!exact) return fmt::format("{} in double: {}", name, exact.error().text());
     const double most = most_distance(graph, node);
-    const CodeRange range = code_range(type.dtype);
-    const auto found = meant_by(codes, std::nullopt);
+    const QuantizedRange range = quantized_range(type.dtype);
+    const auto found = meant_by(quantized, std::nullopt);
     for (std::size_t i = 0; i < found.data<double>().size(); ++i) {
-      const double code = exact->data<double>()[i] / static_cast<double>(type.quant->scale()) + type.quant->zero_point;
-      const double bounded = std::clamp<double>(code, range.min, range.max);
+      const double q = exact->data<double>()[i] / static_cast<double>(type.quant->scale()) + type.quant->zero_point;
+      const double bounded = std::clamp<double>(q, range.min, range.max);
       const double distance = std::abs(bounded - found.data<double>()[i]);
       if (distance <= most) continue;
       return fmt::format("{} %{} is {} steps from what double computes, at most {}", name_of(node.op), name, distance,

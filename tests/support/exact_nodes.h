@@ -9,10 +9,11 @@
 
 namespace isthmus::test {
 
-// Of every node that adds, multiplies, averages or normalizes codes: the reference kernel in double, of the numbers
-// that the codes of its inputs mean. The empty string where no code of its result is farther from that than half a step
-// and what the device's multipliers cost: a tenth of a step, with codes of 16 bits a whole step more, and two units of
-// the scale in which codes are added. Functions of one number are tested with every code elsewhere.
+// Of every node that adds, multiplies, averages or normalizes quantized values: the reference kernel in double, of the
+// numbers that the quantized values of its inputs mean. The empty string where no quantized value of its result is
+// farther from that than half a step and what the device's multipliers cost: a tenth of a step, with int16 values a
+// whole step more, and two units of the scale in which quantized values are added. Functions of one number are tested
+// with every quantized value elsewhere.
 std::string inexact_node(const Graph& graph, const std::map<ValueId, Tensor>& values);
 
 }  // namespace isthmus::test

@@ -1,4 +1,4 @@
-// Builds graphs of codes and their twins in floats.
+// Builds graphs of quantized values and their twins in floats.
 #include "support/int8_graph.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace isthmus::test {
 namespace {
 
-constexpr double kMinCode = -128;
-constexpr double kMaxCode = 127;
+constexpr double kQuantMin = -128;
+constexpr double kQuantMax = 127;
 
 Constant constant_of(const Tensor& tensor) { return {"", tensor.view(), {}}; }
 
@@ -30,9 +30,9 @@ std::int64_t run_length(const Tensor& tensor, std::int32_t axis) {
 
 }  // namespace
 
-std::string CodeGraph::name() { return "v" + std::to_string(count_++); }
+std::string Int8Graph::name() { return "v" + std::to_string(count_++); }
 
-Shape CodeGraph::shape(const std::vector<std::int64_t>& sizes, bool has_batch) {
+Shape Int8Graph::shape(const std::vector<std::int64_t>& sizes, bool has_batch) {
   Shape result(sizes.begin(), sizes.end());
   if (has_batch) {
     graph_.exprs().declare({"s0", 1, 8, 2});
@@ -41,27 +41,27 @@ Shape CodeGraph::shape(const std::vector<std::int64_t>& sizes, bool has_batch) {
   return result;
 }
 
-ValueId CodeGraph::input(std::vector<std::int64_t> sizes, Quant quant, bool has_batch) {
+ValueId Int8Graph::input(std::vector<std::int64_t> sizes, Quant quant, bool has_batch) {
   return graph_.add_input(name(), {DType::kI8, shape(sizes, has_batch), std::move(quant)});
 }
-ValueId CodeGraph::float_input(std::vector<std::int64_t> sizes, bool has_batch) {
+ValueId Int8Graph::float_input(std::vector<std::int64_t> sizes, bool has_batch) {
   return graph_.add_input(name(), {DType::kF32, shape(sizes, has_batch)});
 }
 
-ValueId CodeGraph::constant(std::vector<std::int64_t> sizes, Quant quant) {
+ValueId Int8Graph::constant(std::vector<std::int64_t> sizes, Quant quant) {
   Tensor tensor(DType::kI8, sizes);
-  std::uniform_int_distribution<int> codes(-127, 127);
-  for (std::int8_t& code : tensor.mutable_data<std::int8_t>()) code = static_cast<std::int8_t>(codes(random_));
+  std::uniform_int_distribution<int> quantized(-127, 127);
+  for (std::int8_t& q : tensor.mutable_data<std::int8_t>()) q = static_cast<std::int8_t>(quantized(random_));
   return graph_.add_constant(name(), {DType::kI8, {sizes.begin(), sizes.end()}, std::move(quant)}, constant_of(tensor));
 }
-ValueId CodeGraph::floats(std::vector<std::int64_t> sizes) {
+ValueId Int8Graph::floats(std::vector<std::int64_t> sizes) {
   Tensor tensor(DType::kF32, sizes);
   std::uniform_real_distribution<float> numbers(-1, 1);
   for (float& number : tensor.mutable_data<float>()) number = numbers(random_);
   return graph_.add_constant(name(), {DType::kF32, {sizes.begin(), sizes.end()}}, constant_of(tensor));
 }
 
-ValueId CodeGraph::weight(std::vector<std::int64_t> sizes, Scales scales, std::int32_t axis) {
+ValueId Int8Graph::weight(std::vector<std::int64_t> sizes, Scales scales, std::int32_t axis) {
   if (scales == Scales::kOne) return constant(std::move(sizes), quant(0.01F, 0));
   Quant each{{}, 0, axis};
   std::uniform_real_distribution<float> factors(0.002F, 0.02F);
@@ -69,7 +69,7 @@ ValueId CodeGraph::weight(std::vector<std::int64_t> sizes, Scales scales, std::i
   return constant(std::move(sizes), std::move(each));
 }
 
-ValueId CodeGraph::bias(ValueId input, ValueId weight, std::int64_t channels) {
+ValueId Int8Graph::bias(ValueId input, ValueId weight, std::int64_t channels) {
   const Quant& of_weight = quant_of(weight);
   Quant result{{}, 0, of_weight.axis < 0 ? -1 : 0};
   const std::int64_t count = of_weight.axis < 0 ? 1 : channels;
@@ -78,13 +78,13 @@ ValueId CodeGraph::bias(ValueId input, ValueId weight, std::int64_t channels) {
     result.scales.push_back(quant_of(input).scale() * scale);
   }
   Tensor tensor(DType::kI32, {channels});
-  std::uniform_int_distribution<std::int32_t> codes(-2000, 2000);
-  for (std::int32_t& code : tensor.mutable_data<std::int32_t>()) code = codes(random_);
+  std::uniform_int_distribution<std::int32_t> quantized(-2000, 2000);
+  for (std::int32_t& q : tensor.mutable_data<std::int32_t>()) q = quantized(random_);
   return graph_.add_constant(name(), {DType::kI32, {channels}, std::move(result)}, constant_of(tensor));
 }
 
 // Result shapes are those of floats.
-ValueId CodeGraph::add(Op op, Attrs attrs, std::vector<ValueId> inputs, DType dtype, std::optional<Quant> quant) {
+ValueId Int8Graph::add(Op op, Attrs attrs, std::vector<ValueId> inputs, DType dtype, std::optional<Quant> quant) {
   std::vector<TensorType> types;
   for (const ValueId id : inputs) types.push_back({DType::kF32, graph_.type(id).shape});
   if (op == Op::kDequantize || op == Op::kRescale) types[0].dtype = DType::kI8;
@@ -94,23 +94,23 @@ ValueId CodeGraph::add(Op op, Attrs attrs, std::vector<ValueId> inputs, DType dt
       graph_.add_node(op, std::move(attrs), std::move(inputs), {{name(), {dtype, type->shape, std::move(quant)}}}, {});
   return graph_[made].outputs[0];
 }
-ValueId CodeGraph::node(Op op, Attrs attrs, std::vector<ValueId> inputs, Quant quant) {
+ValueId Int8Graph::node(Op op, Attrs attrs, std::vector<ValueId> inputs, Quant quant) {
   return add(op, std::move(attrs), std::move(inputs), DType::kI8, std::move(quant));
 }
-ValueId CodeGraph::float_node(Op op, Attrs attrs, std::vector<ValueId> inputs) {
+ValueId Int8Graph::float_node(Op op, Attrs attrs, std::vector<ValueId> inputs) {
   return add(op, std::move(attrs), std::move(inputs), DType::kF32, {});
 }
 
-Graph CodeGraph::finish(const std::vector<ValueId>& results) && {
+Graph Int8Graph::finish(const std::vector<ValueId>& results) && {
   for (const ValueId id : results) graph_.add_output({id, OutputKind::kResult, {}});
   return std::move(graph_);
 }
 
-Tensor dequantized(const Tensor& codes, const Quant& quant) {
-  Tensor result(DType::kF32, codes.sizes());
+Tensor dequantized(const Tensor& quantized, const Quant& quant) {
+  Tensor result(DType::kF32, quantized.sizes());
   const auto numbers = result.mutable_data<float>();
-  const std::vector<double> from = doubles(codes);
-  const std::int64_t run = quant.axis < 0 ? codes.count() : run_length(codes, quant.axis);
+  const std::vector<double> from = doubles(quantized);
+  const std::int64_t run = quant.axis < 0 ? quantized.count() : run_length(quantized, quant.axis);
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t channel = i / static_cast<std::size_t>(run) % quant.scales.size();
     numbers[i] = static_cast<float>((from[i] - quant.zero_point) * static_cast<double>(quant.scales[channel]));
@@ -142,11 +142,9 @@ Graph in_floats(const Graph& graph) {
       inputs = {twin[made].outputs[0]};
     }
     if (const auto& params = result.type.quant) {
-      const auto number_of = [&](double code) {
-        return static_cast<double>(params->scale()) * (code - params->zero_point);
-      };
-      const NodeId made = twin.add_node(Op::kClamp, ClampAttrs{number_of(kMinCode), number_of(kMaxCode)}, inputs,
-                                        {{result.name + ".codes", type}}, {});
+      const auto number_of = [&](double q) { return static_cast<double>(params->scale()) * (q - params->zero_point); };
+      const NodeId made = twin.add_node(Op::kClamp, ClampAttrs{number_of(kQuantMin), number_of(kQuantMax)}, inputs,
+                                        {{result.name + ".quantized", type}}, {});
       inputs = {twin[made].outputs[0]};
     }
     ids[node.outputs[0]] = inputs[0];
@@ -166,8 +164,8 @@ std::vector<Tensor> random_inputs(const Graph& graph, std::int64_t batch) {
     for (const Dim dim : type.shape) sizes.push_back(dim.is_fixed() ? dim.value() : batch);
     Tensor& tensor = inputs.emplace_back(type.dtype, sizes);
     if (type.dtype == DType::kI8) {
-      std::uniform_int_distribution<int> codes(-128, 127);
-      for (std::int8_t& code : tensor.mutable_data<std::int8_t>()) code = static_cast<std::int8_t>(codes(random));
+      std::uniform_int_distribution<int> quantized(-128, 127);
+      for (std::int8_t& q : tensor.mutable_data<std::int8_t>()) q = static_cast<std::int8_t>(quantized(random));
     } else {
       std::uniform_real_distribution<float> numbers(-2, 2);
       for (float& number : tensor.mutable_data<float>()) number = numbers(random);
@@ -192,10 +190,9 @@ double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
     const std::vector<double> left = doubles(*found[i]);
     const std::vector<double> right = doubles(*(*expected)[i]);
     for (std::size_t k = 0; k < left.size(); ++k) {
-      const double code =
-          params ? right[k] / static_cast<double>(params->scale()) + params->zero_point : right[k] / step;
+      const double q = params ? right[k] / static_cast<double>(params->scale()) + params->zero_point : right[k] / step;
       const double other = params ? left[k] : left[k] / step;
-      const double limited = params ? std::clamp(code, kMinCode, kMaxCode) : code;
+      const double limited = params ? std::clamp(q, kQuantMin, kQuantMax) : q;
       most = std::max(most, std::abs(limited - other));
     }
   }

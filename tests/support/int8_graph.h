@@ -1,4 +1,4 @@
-// Small graphs that compute with codes, and the same in plain floats, for tests of what runs them.
+// Small graphs that compute on quantized values, and the same in plain floats, for tests of what runs them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,17 +20,17 @@ inline Quant quant(float scale, std::int32_t zero_point) { return {{scale}, zero
 enum class Scales : std::uint8_t { kOne, kEach };
 
 // A graph, value by value.
-class CodeGraph {
+class Int8Graph {
  public:
   // The first size may be symbolic, from 1 to 8.
   ValueId input(std::vector<std::int64_t> sizes, Quant quant, bool has_batch = false);
   ValueId float_input(std::vector<std::int64_t> sizes, bool has_batch = false);
-  // Random codes.
+  // Random quantized values.
   ValueId constant(std::vector<std::int64_t> sizes, Quant quant);
   ValueId floats(std::vector<std::int64_t> sizes);
   // Random weights; with several scales, they stand along this axis.
   ValueId weight(std::vector<std::int64_t> sizes, Scales scales, std::int32_t axis = 0);
-  // For so many channels of a node that reads these.
+  // For this many channels of a node that reads these.
   ValueId bias(ValueId input, ValueId weight, std::int64_t channels);
 
   ValueId node(Op op, Attrs attrs, std::vector<ValueId> inputs, Quant quant);
@@ -50,16 +50,16 @@ class CodeGraph {
   int count_ = 0;
 };
 
-// The graph with numbers in place of codes; they keep to what the codes can say.
+// The graph with numbers in place of quantized values; they keep to what the quantized values can say.
 Graph in_floats(const Graph& graph);
 
-Tensor dequantized(const Tensor& codes, const Quant& quant);
+Tensor dequantized(const Tensor& quantized, const Quant& quant);
 
-// Random inputs: all codes, or numbers between -2 and 2.
+// Random inputs: all quantized values, or numbers between -2 and 2.
 std::vector<Tensor> random_inputs(const Graph& graph, std::int64_t batch);
 
-// The largest difference to what the floats give, in steps of the output's codes; for an output in floats, in units of
-// `step`.
+// The largest difference to what the floats give, in steps of the output's quantized values; for an output in floats,
+// in units of `step`.
 double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
                    const std::vector<std::optional<Tensor>>& found, double step);
 

@@ -17,7 +17,7 @@ class Text {
   void input(const std::string& name, const Ints& sizes) {
     inputs_ += fmt::format("  input %{} : f32[{}]\n", name, fmt::join(sizes, ","));
   }
-  // Products with so many numbers keep their size.
+  // Products of this many numbers keep their size.
   void constant(const std::string& name, const Ints& sizes, std::int64_t summed) {
     std::int64_t count = 1;
     for (const std::int64_t size : sizes) count *= size;

@@ -43,7 +43,7 @@ Difference difference(const Tensor& found, const Tensor& expected);
 
 // How far two results of a node in f32 may be apart, element by element, when both add the products of the same
 // numbers, each in an order of its own: a sum of n products is within gamma(n) = n u / (1 - n u), u = 2^-24, times the
-// sum of their magnitudes. Nothing for nodes that are no sums of products.
+// sum of their magnitudes. Nothing for nodes that are not sums of products.
 std::optional<Tensor> rounding_of(const Graph& graph, const Node& node, std::span<const Tensor> inputs);
 
 // One archive of the operator corpus.

@@ -24,8 +24,8 @@ double width(Range range) { return range.max - range.min; }
 
 // One way in which a value is read.
 struct Reading {
-  std::optional<Tie> tie;  // where it asks for sharing
-  bool is_codes = false;   // else floats, or the model's border in floats
+  std::optional<Tie> tie;     // where it asks for sharing
+  bool is_quantized = false;  // else floats, or float I/O of the model
 };
 
 class Sharing {
@@ -35,20 +35,20 @@ class Sharing {
     const std::vector<bool> is_fused = fused_clamps(graph, target);
     for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
-      const bool is_codes = plan.precision[n] == Precision::kCodes;
+      const bool is_quantized = plan.precision[n] == Precision::kQuantized;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        Reading reading{std::nullopt, is_codes};
-        if (is_codes && must_share(target.integers, node.op) && is_data_input(node.op, i)) {
+        Reading reading{std::nullopt, is_quantized};
+        if (is_quantized && must_share(target.integers, node.op) && is_data_input(node.op, i)) {
           reading.tie = Tie{NodeId{n}, i};
         }
         readings_[node.inputs[i].index].push_back(reading);
-        if (reading.tie && is_fused[n] && is_in_codes(node.inputs[i])) hidden_.insert(node.inputs[i]);
+        if (reading.tie && is_fused[n] && has_quantized(node.inputs[i])) hidden_.insert(node.inputs[i]);
       }
     }
     for (const Output& output : graph.outputs()) {
-      const bool is_codes = config.outputs != BorderType::kFloat;
+      const bool is_quantized = config.outputs != IoType::kFloat;
       if (const auto* id = std::get_if<ValueId>(&output.value))
-        readings_[id->index].push_back({std::nullopt, is_codes});
+        readings_[id->index].push_back({std::nullopt, is_quantized});
     }
     find_finest(target);
   }
@@ -80,27 +80,27 @@ class Sharing {
     for (const Cut& cut : plan.cuts) result.insert(cut.tie);
     return result;
   }
-  bool is_in_codes(ValueId id) const { return is_made_in_codes(graph_, plan_.precision, config_, id); }
+  bool has_quantized(ValueId id) const { return is_made_quantized(graph_, plan_.precision, config_, id); }
 
   // The range that a reader outside wants the value to have; infinite where there is none.
   double needed(const Member& member, const std::set<ValueId>& inside) const {
     double need = std::numeric_limits<double>::infinity();
     for (const Reading& reading : readings_[member.value.index]) {
-      if (!reading.is_codes && !is_in_codes(member.value)) continue;
+      if (!reading.is_quantized && !has_quantized(member.value)) continue;
       if (!reading.tie) {
         need = std::min(need, finest(member.value));
         continue;
       }
       const ValueId result = graph_[reading.tie->node].outputs[0];
-      if (is_cut_.contains(*reading.tie) && is_in_codes(member.value) && !inside.contains(result)) {
+      if (is_cut_.contains(*reading.tie) && has_quantized(member.value) && !inside.contains(result)) {
         // Behind the rescale nothing is finer than the group there.
         need = std::min(need, std::max(finest(member.value), width(hull_of(*plan_.group(result)))));
       }
     }
     return need;
   }
-  // The range whose codes would show all that the value's codes can hold: its own, but what only passes numbers on has
-  // no more bits than the codes that it was given.
+  // The range whose quantized values would show all that the value's quantized values can hold: its own, but what only
+  // passes numbers on has no more bits than the quantized values that it was given.
   double finest(ValueId id) const { return finest_.at(id); }
   void find_finest(const TargetDesc& target) {
     for (const Group& group : plan_.groups) {
@@ -108,13 +108,13 @@ class Sharing {
     }
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (plan_.precision[n] != Precision::kCodes || !must_share(target.integers, node.op)) continue;
+      if (plan_.precision[n] != Precision::kQuantized || !must_share(target.integers, node.op)) continue;
       if (def(node.op).flow == QFlow::kComputes || def(node.op).flow == QFlow::kFixedRange) continue;
       std::vector<double> given;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId input = node.inputs[i];
         if (!is_data_input(node.op, i)) continue;
-        const bool is_free = hidden_.contains(input) || !is_in_codes(input);
+        const bool is_free = hidden_.contains(input) || !has_quantized(input);
         given.push_back(is_free ? 0 : finest(input));
       }
       if (given.empty() || finest(node.outputs[0]) <= 0) continue;
@@ -158,10 +158,10 @@ std::string decisions(const Graph& graph, const QuantPlan& plan, const std::func
     lines.insert(fmt::format("cut {} -> {}: {} {} bits {} bytes", named(node.inputs[cut.tie.input]),
                              named(node.outputs[0]), static_cast<int>(cut.cause), cut.bits, cut.bytes));
   }
-  for (const auto& [tie, codes] : plan.constants) {
+  for (const auto& [tie, quantized] : plan.constants) {
     const Node& node = graph[tie.node];
     lines.insert(fmt::format("constant {} -> {}: {}", named(node.inputs[tie.input]), named(node.outputs[0]),
-                             quant_text(codes.quant, codes.storage)));
+                             quant_text(quantized.quant, quantized.storage)));
   }
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     lines.insert(fmt::format("node {}: {}", named(graph.nodes()[n].outputs[0]), static_cast<int>(plan.precision[n])));
@@ -174,7 +174,7 @@ std::string broken_tie(const Graph& graph, const QuantPlan& plan, const TargetDe
   for (const Cut& cut : plan.cuts) cuts.insert(cut.tie);
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || !must_share(target.integers, node.op)) continue;
+    if (plan.precision[n] != Precision::kQuantized || !must_share(target.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i) || graph.constant(node.inputs[i]) != nullptr) continue;
       const bool is_shared = plan.group_of[node.inputs[i].index] == plan.group_of[node.outputs[0].index];

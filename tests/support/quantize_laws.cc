@@ -32,14 +32,14 @@ constexpr double kMinDb = 12;
 
 const TargetDesc& target() { return *find_target("xnnpack"); }
 
-// Some seeds each: the border in codes, cuts that come later, and first layers in float: of those that cost the same,
+// Some seeds each: quantized I/O, cuts that come later, and first layers in float: of those that cost the same,
 // twins are told apart by their names, so that no made-up statistics go with them.
 QuantConfig config_of(unsigned seed) {
   QuantConfig config;
   config.front = seed % 6 == 3 ? 0.2 : 0;
   config.cut_bits = seed % 5 == 0 ? 2.5 : 1.0;
-  if (seed % 4 == 1) config.inputs = BorderType::kInt8;
-  if (seed % 4 == 2) config.outputs = BorderType::kUint8;
+  if (seed % 4 == 1) config.inputs = IoType::kInt8;
+  if (seed % 4 == 2) config.outputs = IoType::kUint8;
   return config;
 }
 
@@ -157,7 +157,7 @@ std::string broken_pin_law(unsigned seed) {
   if (!quantized->plan.has_ranges) return broken("needs no data", "it has no ranges");
   for (const Diagnostic& said : diagnostics.entries()) {
     if (said.code != "illegal-ratio") continue;
-    // Of wild ranges the plan may have left in float what the archive has in codes, with ratios that were not chosen.
+    // Of wild ranges the plan may have left in float what the archive has quantized, with ratios that were not chosen.
     return is_wild ? std::string() : broken("ratios of a plan are legal", said.text);
   }
   for (std::uint32_t i = 0; i < graph.values().size(); ++i) {
@@ -251,7 +251,7 @@ void count_decisions(unsigned seed, Decided& decided) {
   decided.cuts += found.cuts.size();
   for (const Group& group : found.groups) decided.kept_ties += group.ties.size();
   for (const Precision precision : found.precision) {
-    ++(precision == Precision::kCodes ? decided.nodes_in_codes : decided.nodes_in_float);
+    ++(precision == Precision::kQuantized ? decided.quantized_nodes : decided.nodes_in_float);
   }
 }
 

@@ -23,7 +23,7 @@ std::string broken_pin_law(unsigned seed);
 std::string broken_partial_pin_law(unsigned seed);
 
 struct Decided {
-  std::size_t cuts = 0, kept_ties = 0, nodes_in_codes = 0, nodes_in_float = 0;
+  std::size_t cuts = 0, kept_ties = 0, quantized_nodes = 0, nodes_in_float = 0;
 };
 // Adds what the plan of such a graph decides.
 void count_decisions(unsigned seed, Decided& decided);

@@ -35,7 +35,7 @@ quant
   @y i8 scale=0.0625 zp=-20
 )",
      "", "x_q"},
-    {"clamps at the ends of codes",
+    {"clamps at the ends of quantized values",
      R"(graph
   input %x : f32[1,2,4,4]
   const %w : f32[2,1,1,1] = [0.1,-0.9]
@@ -202,7 +202,7 @@ quant
   @y i8 scale=0.09 zp=-4
 )",
      "up d", "x_q up"},
-    {"codes of another type at the border",
+    {"I/O of another 8-bit type",
      R"(graph
   input %x : f32[1,4]
   %turned = permute(%x) axes=[1,0] : f32[4,1]
@@ -222,8 +222,8 @@ quant
   @g i8 scale=0.00390625 zp=-128
   @o u8 scale=0.00390625
 )",
-     "x gate out", "x gate out", BorderType::kUint8},
-    {"codes at the border",
+     "x gate out", "x gate out", IoType::kUint8},
+    {"quantized I/O",
      R"(graph
   input %x : f32[1,4]
   input %i : i64[2]
@@ -241,7 +241,7 @@ quant
   @x i8 scale=0.05 zp=3
   @t i8 scale=0.0078125
 )",
-     "squashed", "squashed", BorderType::kInt8},
+     "squashed", "squashed", IoType::kInt8},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct QuantizedCase {
   // Values whose scale, and whose zero point, no demand ties to anything: names with spaces between them.
   std::string_view free_scales;
   std::string_view free_zero_points;
-  BorderType border = BorderType::kFloat;
+  IoType io = IoType::kFloat;
 };
 std::span<const QuantizedCase> quantized_cases();
 const QuantizedCase& quantized_case(std::string_view name);

@@ -1,4 +1,4 @@
-// Codes by chance, and nodes that compute with them.
+// Quantized values by chance, and nodes that compute with them.
 #include "support/quantized_tensors.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ Quant Chance::quant(float scale, DType dtype) {
   return {{scale}, static_cast<std::int32_t>(zero_point)};
 }
 
-Tensor Chance::codes(std::vector<std::int64_t> sizes, DType dtype) {
+Tensor Chance::quantized(std::vector<std::int64_t> sizes, DType dtype) {
   Tensor tensor(dtype, std::move(sizes));
   for (std::byte& byte : tensor.mutable_bytes()) byte = static_cast<std::byte>(random_());
   return tensor;
@@ -39,10 +39,10 @@ Tensor Chance::reals(std::vector<std::int64_t> sizes, double min, double max) {
   return tensor;
 }
 
-Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, TensorType result) {
+Graph one_node_graph(Op op, Attrs attrs, const std::vector<QuantizedTensor>& inputs, TensorType result) {
   Graph graph;
   std::vector<ValueId> ids;
-  for (const Coded& input : inputs) {
+  for (const QuantizedTensor& input : inputs) {
     const std::string name = "x" + std::to_string(ids.size());
     const Role role = role_of(op, ids.size());
     const bool is_constant = role == Role::kWeight || role == Role::kBias || role == Role::kParameter;
@@ -53,11 +53,11 @@ Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, Tenso
   return graph;
 }
 
-Tensor compute_codes(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
-                     const TensorType& result) {
+Tensor compute_quantized(const IntegerKernels& kernels, Op op, const Attrs& attrs,
+                         const std::vector<QuantizedTensor>& inputs, const TensorType& result) {
   const Graph graph = one_node_graph(op, attrs, inputs, result);
   std::vector<Tensor> tensors;
-  for (const Coded& input : inputs) tensors.push_back(input.tensor);
+  for (const QuantizedTensor& input : inputs) tensors.push_back(input.tensor);
   const auto node = prepare_integer_node(graph, graph.nodes()[0], kernels);
   if (!node) throw std::runtime_error(node.error().text());
   auto computed = (*node)(tensors, {});
@@ -65,20 +65,20 @@ Tensor compute_codes(const IntegerKernels& kernels, Op op, const Attrs& attrs, c
   return *std::move(computed);
 }
 
-std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
-                           const TensorType& result) {
+std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs,
+                           const std::vector<QuantizedTensor>& inputs, const TensorType& result) {
   const Graph graph = one_node_graph(op, attrs, inputs, result);
   const auto node = prepare_integer_node(graph, graph.nodes()[0], kernels);
   return node ? std::string() : node.error().message;
 }
 
-std::vector<double> meant(const Coded& codes) {
+std::vector<double> meant(const QuantizedTensor& quantized) {
   std::vector<double> result;
-  dispatch(codes.tensor.dtype(), [&]<class Number>(Number) {
-    for (const Number number : codes.tensor.data<Number>()) {
-      const auto code = static_cast<double>(number);
-      result.push_back(codes.quant ? (code - codes.quant->zero_point) * static_cast<double>(codes.quant->scale())
-                                   : code);
+  dispatch(quantized.tensor.dtype(), [&]<class Number>(Number) {
+    for (const Number number : quantized.tensor.data<Number>()) {
+      const auto q = static_cast<double>(number);
+      result.push_back(
+          quantized.quant ? (q - quantized.quant->zero_point) * static_cast<double>(quantized.quant->scale()) : q);
     }
   });
   return result;

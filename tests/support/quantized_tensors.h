@@ -1,4 +1,4 @@
-// Tensors of codes, and single nodes that compute with them, for tests.
+// Tensors of quantized values, and single nodes that compute with them, for tests.
 #pragma once
 
 #include <random>
@@ -10,14 +10,14 @@
 namespace isthmus::test {
 
 // A tensor and what its elements mean.
-struct Coded {
+struct QuantizedTensor {
   Tensor tensor;
   std::optional<Quant> quant = {};
 
   TensorType type() const { return {tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()}, quant}; }
 };
 
-// Shapes, codes and parameters by chance, the same in every run.
+// Shapes, quantized values and parameters by chance, the same in every run.
 class Chance {
  public:
   explicit Chance(std::uint32_t seed) : random_(seed) {}
@@ -28,8 +28,8 @@ class Chance {
   // Between the two, each power of two as often.
   float scale(double min, double max);
   Quant quant(float scale, DType dtype = DType::kI8);
-  // Every code as often.
-  Tensor codes(std::vector<std::int64_t> sizes, DType dtype = DType::kI8);
+  // Every quantized value as often.
+  Tensor quantized(std::vector<std::int64_t> sizes, DType dtype = DType::kI8);
   Tensor reals(std::vector<std::int64_t> sizes, double min, double max);
 
  private:
@@ -37,17 +37,17 @@ class Chance {
 };
 
 // A graph of one node over inputs of these types; its weights, biases and parameters are constants.
-Graph one_node_graph(Op op, Attrs attrs, const std::vector<Coded>& inputs, TensorType result);
+Graph one_node_graph(Op op, Attrs attrs, const std::vector<QuantizedTensor>& inputs, TensorType result);
 
 // The node's result, or an exception with the reason.
-Tensor compute_codes(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
-                     const TensorType& result);
+Tensor compute_quantized(const IntegerKernels& kernels, Op op, const Attrs& attrs,
+                         const std::vector<QuantizedTensor>& inputs, const TensorType& result);
 
 // Why there is no kernel for the node; the empty string where there is one.
-std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs, const std::vector<Coded>& inputs,
-                           const TensorType& result);
+std::string kernel_refusal(const IntegerKernels& kernels, Op op, const Attrs& attrs,
+                           const std::vector<QuantizedTensor>& inputs, const TensorType& result);
 
-// Numbers that codes stand for.
-std::vector<double> meant(const Coded& codes);
+// Numbers that quantized values stand for.
+std::vector<double> meant(const QuantizedTensor& quantized);
 
 }  // namespace isthmus::test

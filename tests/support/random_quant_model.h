@@ -18,8 +18,8 @@ enum class Widths : std::uint8_t {
   kWild,  // layers multiply them by up to 2^8, or divide
 };
 
-// Grows graphs of layers, sums, products, clamps, movers and joins on [1,c,h,w]; all of it has a form in codes, but for
-// some softmaxes. Several values are returned.
+// Grows graphs of layers, sums, products, clamps, movers and joins on [1,c,h,w]; all of it has a quantized form, but
+// for some softmaxes. Several values are returned.
 class RandomQuantModel {
  public:
   RandomQuantModel(unsigned seed, Widths widths) : random_(seed), widths_(widths), emitter_(graph_) {}

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   }
   const auto& header = file.at<Elf64_Ehdr>(0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
-    fail(std::string(argv[1]) + " is no 64-bit ELF file");
+    fail(std::string(argv[1]) + " is not a 64-bit ELF file");
   }
 
   for (unsigned i = 0; i < header.e_shnum; ++i) {

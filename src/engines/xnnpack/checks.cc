@@ -22,8 +22,8 @@ bool is_8_bit(const xnn::Value& value) { return value.datatype == DataType::kQI8
 bool is_float(const xnn::Value& value) { return value.datatype == DataType::kF32; }
 const PerTensor& params_of(const xnn::Value& value) { return std::get<PerTensor>(value.quant); }
 
-long code_of(float bound, const xnn::Value& value) {
-  return nearest_code(bound, params_of(value), value.datatype == DataType::kQI8 ? -128.0f : 0.0f);
+long quantized_value(float bound, const xnn::Value& value) {
+  return nearest_quantized(bound, params_of(value), value.datatype == DataType::kQI8 ? -128.0f : 0.0f);
 }
 
 class NodeCheck {
@@ -43,14 +43,14 @@ class NodeCheck {
       case xnn::Form::kTranspose:
       case xnn::Form::kReshape:
       case xnn::Form::kSlice:
-        return moves_codes();
+        return moves_quantized();
       case xnn::Form::kPad:
         if (!is_padding(std::get<xnn::PadFields>(node_.fields).value)) return bad_input("it pads with no number");
-        return moves_codes();
+        return moves_quantized();
       case xnn::Form::kResizeBilinear: {
         const auto& fields = std::get<xnn::ResizeFields>(node_.fields);
         TRY(check_fields({fields.height, fields.width}, {}));
-        return moves_codes();
+        return moves_quantized();
       }
       case xnn::Form::kFullyConnected:
       case xnn::Form::kConv:
@@ -63,7 +63,7 @@ class NodeCheck {
       case xnn::Form::kElu:
         if (!(std::get<xnn::SlopeFields>(node_.fields).slope > 0) ||
             !is_usable(std::get<xnn::SlopeFields>(node_.fields).slope)) {
-          return bad_input("its alpha is no positive number");
+          return bad_input("alpha is not a positive number");
         }
         return same_type();
       case xnn::Form::kDead:
@@ -95,9 +95,10 @@ class NodeCheck {
     if (node_.kind == NodeKind::kGlobalAvgPool2d) return fail(ErrorKind::kUnsupported, "it has bounds");
     const bool has_float_bounds =
         xnn::form_of(node_.kind) == xnn::Form::kConv || node_.kind == NodeKind::kFullyConnected;
-    if (is_8_bit(out()) && !has_float_bounds && code_of(bounds.min, out()) >= code_of(bounds.max, out())) {
-      return bad_input(fmt::format("its bounds {} and {} are the same code at scale {} and zero point {}", bounds.min,
-                                   bounds.max, params_of(out()).scale, params_of(out()).zero_point));
+    if (is_8_bit(out()) && !has_float_bounds &&
+        quantized_value(bounds.min, out()) >= quantized_value(bounds.max, out())) {
+      return bad_input(fmt::format("its bounds {} and {} quantize to the same value at scale {} and zero point {}",
+                                   bounds.min, bounds.max, params_of(out()).scale, params_of(out()).zero_point));
     }
     return {};
   }
@@ -122,21 +123,22 @@ class NodeCheck {
 
   // Only floats have infinities.
   bool is_padding(float value) const { return std::isfinite(value) || (std::isinf(value) && is_float(in())); }
-  // Floats, or codes with parameters of their own.
+  // Floats, or quantized values with parameters of their own.
   Expected<void> same_type() const {
     if ((is_float(in()) || is_8_bit(in())) && in().datatype == out().datatype) return {};
     return refuse_types();
   }
-  // Codes are copied, so both sides must mean the same by them.
-  Expected<void> moves_codes() const {
+  // Quantized values are copied, so both sides must mean the same by them.
+  Expected<void> moves_quantized() const {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       if (!(is_float(in(i)) || is_8_bit(in(i))) || in(i).datatype != out().datatype) return refuse_types();
       if (is_float(in(i)) || params_of(in(i)) == params_of(out())) continue;
-      return bad_input(fmt::format(
-          "it moves codes and cannot rescale them: input {} (value {}) has scale {} and zero point {}, the output "
-          "(value {}) scale {} and zero point {}",
-          i, node_.inputs[i], params_of(in(i)).scale, params_of(in(i)).zero_point, node_.outputs[0],
-          params_of(out()).scale, params_of(out()).zero_point));
+      return bad_input(
+          fmt::format("it moves quantized values and cannot rescale them: input {} (value {}) has scale {} and zero "
+                      "point {}, the output "
+                      "(value {}) scale {} and zero point {}",
+                      i, node_.inputs[i], params_of(in(i)).scale, params_of(in(i)).zero_point, node_.outputs[0],
+                      params_of(out()).scale, params_of(out()).zero_point));
     }
     return {};
   }
@@ -150,7 +152,7 @@ class NodeCheck {
       case NodeKind::kSoftmax:
         return is_float(in()) && is_float(out()) ? Expected<void>() : refuse_types();
       case NodeKind::kCopy:
-        return moves_codes();
+        return moves_quantized();
       case NodeKind::kConvert:
         return convert();
       case NodeKind::kClamp: {
@@ -179,7 +181,7 @@ class NodeCheck {
   Expected<void> leaky_relu() const {
     TRY(same_type());
     const float slope = std::get<xnn::SlopeFields>(node_.fields).slope;
-    if (!std::isfinite(slope)) return bad_input("its slope is no number");
+    if (!std::isfinite(slope)) return bad_input("slope is NaN or infinite");
     if (is_float(in())) return {};
     const float ratio = params_of(in()).scale / params_of(out()).scale;
     TRY(check_ratio("input scale / output scale", ratio, 0x1p-8, 0x1p7, false));
@@ -215,7 +217,7 @@ class NodeCheck {
         std::max(f.padding_left, f.padding_right) >= (f.pooling_width - 1) * std::uint64_t{f.dilation_width} + 1) {
       return bad_input("its padding is as large as its window");
     }
-    if (node_.kind == NodeKind::kMaxPool2d) return moves_codes();
+    if (node_.kind == NodeKind::kMaxPool2d) return moves_quantized();
     if (!is_float(in()) || !is_float(out())) return refuse_types();
     if (node_.kind == NodeKind::kArgMaxPool2d && out(1).datatype != DataType::kI32) return refuse_types();
     if (node_.kind == NodeKind::kAvgPool2d && (f.dilation_height != 1 || f.dilation_width != 1)) {
@@ -229,7 +231,7 @@ class NodeCheck {
     const xnn::Value& filter = in(1);
     const xnn::Value* bias = node_.inputs[2] == xnn::kNone ? nullptr : &in(2);
     if (filter.data == 0 || (bias != nullptr && bias->data == 0)) {
-      return fail(ErrorKind::kUnsupported, "its filter or bias is no constant");
+      return fail(ErrorKind::kUnsupported, "its filter or bias is not a constant");
     }
     std::uint64_t channels = 0;
     std::uint32_t axis = 0;
@@ -317,16 +319,16 @@ Expected<void> check_zero_point(const xnn::Value& value, std::int32_t least, std
 
 }  // namespace
 
-long nearest_code(float number, const PerTensor& params, float lowest) {
-  const float code = number / params.scale + static_cast<float>(params.zero_point);
-  return std::lrint(std::min(std::max(code, lowest), lowest + 255.0f));
+long nearest_quantized(float number, const PerTensor& params, float lowest) {
+  const float q = number / params.scale + static_cast<float>(params.zero_point);
+  return std::lrint(std::min(std::max(q, lowest), lowest + 255.0f));
 }
 
 Expected<void> check_value(const xnn::Value& value, const std::vector<float>& scales) {
   const bool is_constant = value.data != 0;
   const auto constant_only = [&]() -> Expected<void> {
     if (is_constant) return {};
-    return bad_input(fmt::format("{} that is no constant", xnn::name_of(value.datatype)));
+    return bad_input(fmt::format("{} that is not a constant", xnn::name_of(value.datatype)));
   };
   switch (value.datatype) {
     case DataType::kF32:
@@ -345,7 +347,7 @@ Expected<void> check_value(const xnn::Value& value, const std::vector<float>& sc
     case DataType::kQCI32:
       TRY(constant_only());
       if (!std::holds_alternative<xnn::PerChannel>(value.quant)) return bad_input("channels without scales");
-      if (!std::ranges::all_of(scales, is_usable)) return bad_input("a scale that is no positive number");
+      if (!std::ranges::all_of(scales, is_usable)) return bad_input("scale is not a positive finite number");
       return {};
     case DataType::kQDI8: {
       const auto* quant = std::get_if<xnn::PerToken>(&value.quant);

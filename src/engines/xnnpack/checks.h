@@ -15,8 +15,8 @@ struct ValueFacts {
   const xnn::Node* producer = nullptr;  // null for inputs and constants
 };
 
-// The code that the library makes of a number; the lowest is that of the type.
-long nearest_code(float number, const xnn::PerTensor& params, float lowest);
+// The quantized value that the library makes of a number; the lowest is that of the type.
+long nearest_quantized(float number, const xnn::PerTensor& params, float lowest);
 
 Expected<void> check_value(const xnn::Value& value, const std::vector<float>& scales);
 

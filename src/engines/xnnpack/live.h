@@ -17,8 +17,8 @@ struct Runtime::Live {
   RuntimeHandle runtime;
   std::vector<Dims> shapes;  // of every value, as last reshaped; empty before and after a failure
   std::vector<std::byte*> buffers;
-  // The library does not enlarge the memory in which a mean of codes keeps its sums. Planned for the declared shapes
-  // first, it is large enough for all others.
+  // The library does not enlarge the memory in which a mean of quantized values keeps its sums. Planned for the
+  // declared shapes first, it is large enough for all others.
   bool plans_declared_first = false;
 
   Expected<void> reshape(const std::vector<Dims>& wanted);

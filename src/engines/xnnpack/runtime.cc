@@ -16,7 +16,7 @@ Expected<void> check(xnn_status status, std::string_view what) {
   return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not {} the delegate: {}", what, words(status)));
 }
 
-bool is_mean_of_codes(const xnn::Graph& graph, const xnn::Node& node) {
+bool is_quantized_mean(const xnn::Graph& graph, const xnn::Node& node) {
   return node.kind == xnn::NodeKind::kGlobalAvgPool2d && graph.values[node.inputs[0]].datatype != xnn::DataType::kF32;
 }
 
@@ -39,7 +39,7 @@ Runtime::Runtime(std::unique_ptr<Live> live) : live_(std::move(live)) {
     externals_[value.external_id] = {value.role, value.datatype, Dims(value.dims.begin(), value.dims.end())};
   }
   live_->plans_declared_first = std::ranges::any_of(
-      live_->graph.nodes, [&](const xnn::Node& node) { return is_mean_of_codes(live_->graph, node); });
+      live_->graph.nodes, [&](const xnn::Node& node) { return is_quantized_mean(live_->graph, node); });
 }
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;

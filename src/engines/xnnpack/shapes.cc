@@ -241,7 +241,7 @@ class Inference {
     std::vector<bool> seen(order.size(), false);
     Dims result;
     for (const std::uint32_t axis : order) {
-      if (axis >= order.size() || seen[axis]) return bad_input("its order is no permutation");
+      if (axis >= order.size() || seen[axis]) return bad_input("its order is not a permutation");
       seen[axis] = true;
       result.push_back(input[axis]);
     }

@@ -1,5 +1,5 @@
-// Splits a delegate's graph into runtimes of one node each, and runs them over one memory. A node that makes codes
-// of each row is part of every node that reads them.
+// Splits a delegate's graph into runtimes of one node each, and runs them over one memory. A node that makes quantized
+// values of each row is part of every node that reads them.
 #include "engines/xnnpack/tapped.h"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ Expected<void> TappedRuntime::Live::shape(std::span<const Tensor> inputs) {
 }
 
 Expected<std::vector<Tensor>> TappedRuntime::run(std::span<const Tensor> inputs, const Tap& tap,
-                                                 const CodesTap& codes_tap) {
+                                                 const QuantizedTap& quantized_tap) {
   Live& live = *live_;
   TRY(live.shape(inputs));
   const auto show = [&](std::uint32_t storage) {
@@ -213,8 +213,8 @@ Expected<std::vector<Tensor>> TappedRuntime::run(std::span<const Tensor> inputs,
     const std::byte* start = live.buffers[storage];
     if (dtype_of(live.made.graph.values[storage]) == DType::kF32) {
       tap({reinterpret_cast<const float*>(start), count}, found->second);
-    } else if (codes_tap) {
-      codes_tap({reinterpret_cast<const std::int8_t*>(start), count}, found->second);
+    } else if (quantized_tap) {
+      quantized_tap({reinterpret_cast<const std::int8_t*>(start), count}, found->second);
     }
   };
   std::size_t next = 0;

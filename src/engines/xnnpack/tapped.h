@@ -29,7 +29,7 @@ struct TappedValue {
 
 // Called once for all values that lie in the same bytes.
 using Tap = std::function<void(std::span<const float> numbers, std::span<const TappedValue> values)>;
-using CodesTap = std::function<void(std::span<const std::int8_t> codes, std::span<const TappedValue> values)>;
+using QuantizedTap = std::function<void(std::span<const std::int8_t> quantized, std::span<const TappedValue> values)>;
 
 // A value of the delegate's graph that holds a value of the model's.
 struct TapPoint {
@@ -57,7 +57,8 @@ class TappedRuntime {
 
   // One tensor for each input that is not constant; gives one for each output. Values that only exist before a clamp
   // that the delegate fuses are not shown.
-  Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Tap& tap, const CodesTap& codes_tap = {});
+  Expected<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Tap& tap,
+                                    const QuantizedTap& quantized_tap = {});
 
   struct Live;
 

@@ -35,9 +35,9 @@ std::optional<T> constant_of(const Program& program, const std::string& name) {
   const Plan* plan = find_plan(program, name);
   if (plan == nullptr || !plan->inputs.empty() || plan->outputs.size() != 1) return std::nullopt;
   const auto index = static_cast<std::size_t>(plan->outputs[0]);
-  const bool has_code =
+  const bool has_quantized_value =
       std::ranges::any_of(plan->chains, [](const Chain& chain) { return !chain.instructions.empty(); });
-  if (has_code || index >= plan->values.size()) return std::nullopt;
+  if (has_quantized_value || index >= plan->values.size()) return std::nullopt;
   const auto* value = std::get_if<T>(&plan->values[index]);
   return value == nullptr ? std::nullopt : std::optional(*value);
 }

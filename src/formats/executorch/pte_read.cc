@@ -249,7 +249,7 @@ class Reader {
         const auto items = TRY(copier_.numbers<std::int64_t>(wire.val_as_IntList()->items()));
         IntList list;
         for (const std::int64_t item : items) {
-          if (item < 0 || item > 0xFFFFFFFF) return bad_input(fmt::format("{} is no index", item));
+          if (item < 0 || item > 0xFFFFFFFF) return bad_input(fmt::format("{} is not an index", item));
           list.items.push_back(static_cast<ValueIndex>(item));
         }
         return Value(std::move(list));
@@ -269,7 +269,7 @@ class Reader {
         TRY(copier_.take(items.size() * sizeof(std::optional<ValueIndex>)));
         OptionalTensorList list;
         for (const std::int64_t item : items) {
-          if (item < -1) return bad_input(fmt::format("{} is no index", item));
+          if (item < -1) return bad_input(fmt::format("{} is not an index", item));
           list.items.push_back(item == -1 ? std::nullopt : std::optional(static_cast<ValueIndex>(item)));
         }
         return Value(std::move(list));

@@ -60,7 +60,7 @@ class PlanVerifier {
     }
     std::uint32_t seen = 0;
     for (const std::uint8_t axis : tensor.dim_order) {
-      if (axis >= rank || (seen >> axis & 1u) != 0) return bad_input("the dimension order is no permutation");
+      if (axis >= rank || (seen >> axis & 1u) != 0) return bad_input("the dimension order is not a permutation");
       seen |= 1u << axis;
     }
     const auto bytes = byte_count(tensor);
@@ -100,7 +100,7 @@ class PlanVerifier {
   Expected<void> check(const TensorList& list, std::size_t index) const {
     for (const ValueIndex item : list.items) {
       if (item >= index || !std::holds_alternative<Tensor>(plan_.values[item])) {
-        return bad_input(fmt::format("{} in a list of tensors is no tensor before it", item));
+        return bad_input(fmt::format("{} in a list of tensors is not a tensor before it", item));
       }
     }
     return {};
@@ -109,7 +109,7 @@ class PlanVerifier {
     for (const std::optional<ValueIndex> item : list.items) {
       if (item && (*item >= index || !(std::holds_alternative<Tensor>(plan_.values[*item]) ||
                                        std::holds_alternative<None>(plan_.values[*item])))) {
-        return bad_input(fmt::format("{} in a list of tensors is no tensor before it", *item));
+        return bad_input(fmt::format("{} in a list of tensors is not a tensor before it", *item));
       }
     }
     return {};

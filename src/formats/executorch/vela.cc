@@ -28,7 +28,7 @@ class NetworkReader {
     network.weights = TRY(raw("weight_data"));
     const std::vector<std::int64_t> scratch = TRY(integers("scratch_shape"));
     if (scratch.empty() || scratch[0] < 0 || scratch[0] > std::numeric_limits<std::uint32_t>::max()) {
-      return bad_input("scratch_shape is no size");
+      return bad_input("scratch_shape is not a size");
     }
     network.scratch_bytes = static_cast<std::uint32_t>(scratch[0]);
     network.inputs = TRY(tensors("input"));
@@ -40,7 +40,7 @@ class NetworkReader {
   // Text without an axis, of which NumPy would drop the zeros at its end.
   Expected<Blob> raw(const std::string& name) {
     const ZipEntry* entry = zip_.find(name + ".npy");
-    if (entry == nullptr) return bad_input("there is no " + name);
+    if (entry == nullptr) return bad_input("missing " + name);
     const Blob file = TRY(zip_.read(*entry));
     const std::uint64_t begin = TRY(npy_header_bytes(file.bytes()));
     const auto bytes = begin > file.size() ? std::nullopt : file.part(begin, file.size() - begin);
@@ -49,7 +49,7 @@ class NetworkReader {
   }
   Expected<std::vector<std::int64_t>> integers(const std::string& name) {
     const NpzArray* array = npz_.find(name);
-    if (array == nullptr) return bad_input("there is no " + name);
+    if (array == nullptr) return bad_input("missing " + name);
     if (array->unsupported) return tl::unexpected<Error>(*array->unsupported);
     if (array->dtype != DType::kI64 && array->dtype != DType::kI32) return bad_input(name + " holds no integers");
     const Blob bytes = contiguous_bytes(TRY(npz_.read(*array)));

@@ -19,7 +19,7 @@ struct Layout {
 };
 
 Expected<Layout> find_parts(const Blob& blob) {
-  if (blob.size() < 8) return bad_input(fmt::format("{} bytes are no graph", blob.size()));
+  if (blob.size() < 8) return bad_input(fmt::format("{} bytes are too few for a graph", blob.size()));
   if (blob.text().substr(4, 4) != "XH00") return Layout{aligned_for_flatbuffer(blob), Blob()};
   if (blob.size() < kHeaderBytes) return bad_input("its header is cut off");
   ByteReader header(blob.bytes().subspan(10));
@@ -78,7 +78,7 @@ class Reader {
     TRY(copier_.take(sizeof(Value)));
     const xnn_wire::QuantTensor* quantized = wire.value_as_QuantTensor();
     const xnn_wire::Tensor* tensor = quantized != nullptr ? quantized->tensor() : wire.value_as_Tensor();
-    if (tensor == nullptr) return bad_input("it is no tensor");
+    if (tensor == nullptr) return bad_input("it is not a tensor");
     Value value;
     if (tensor->datatype() < xnn_wire::DataType::F32 || tensor->datatype() > xnn_wire::DataType::BF16) {
       return bad_input(fmt::format("datatype {}", static_cast<int>(tensor->datatype())));

@@ -285,7 +285,7 @@ class Machine {
                             cell(parts[4]).payload.integer >= 0;
     if (!is_storage) return bad_input("a persistent id is expected to be (\"storage\", type, key, device, count)");
     const Global& type = known_globals()[cell(parts[1]).payload.where];
-    if (type.role != Role::kStorage) return bad_input(fmt::format("{} is no storage type", type.name));
+    if (type.role != Role::kStorage) return bad_input(fmt::format("{} is not a storage type", type.name));
     heap_.storages_.push_back(
         {type.dtype, cell(parts[2]).payload.text, static_cast<std::uint64_t>(cell(parts[4]).payload.integer)});
     return push(Kind::kStorage, Payload{.where = static_cast<Index>(heap_.storages_.size() - 1)});
@@ -318,7 +318,7 @@ class Machine {
       case Role::kTensorType:
         break;
     }
-    return bad_input(fmt::format("{} is no function", function.name));
+    return bad_input(fmt::format("{} is not a function", function.name));
   }
 
   Expected<void> rebuild_tensor(const Global& function, const std::vector<Index>& arguments) {

@@ -53,7 +53,7 @@ class Value {
   std::uint32_t index_;
 };
 
-// What a tensor is made of; sizes and strides are tuples of integers. Nothing of it is checked against the storage.
+// The parts of a tensor; sizes and strides are tuples of integers. Nothing of it is checked against the storage.
 struct Tensor {
   DType dtype;
   std::string_view storage_key;  // its bytes are the entry data/<key>

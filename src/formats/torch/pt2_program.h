@@ -8,7 +8,7 @@
 
 namespace isthmus::pt2 {
 
-// Names are taken as they come: whether they are defined, unique and in order is for the reader of the program to say.
+// Names are not checked here: whether they are defined, unique and in order is for the reader of the program to say.
 Expected<Program> read_program(std::string_view json_text);
 
 }  // namespace isthmus::pt2

@@ -80,7 +80,7 @@ Expected<std::map<std::string, TensorView, std::less<>>> read_saved_tensors(cons
     if (key.kind() != pickle::Kind::kText) return bad_input("expected a text as key of every tensor");
     const std::string name(key.as_text());
     if (value.kind() != pickle::Kind::kTensor) {
-      return fail(ErrorKind::kUnsupported, fmt::format("{} is no tensor", shown(name)));
+      return fail(ErrorKind::kUnsupported, fmt::format("{} is not a tensor", shown(name)));
     }
     const auto place = [&] { return fmt::format("tensor {}", shown(name)); };
     TensorView view = TRY(within(saved.view(value.as_tensor()), place));

@@ -60,7 +60,7 @@ class GraphVerifier {
                  [&] { return fmt::format("operator {} ({})", i, name_of(graph_.operators[i].op)); }));
     }
     for (const ValueIndex index : graph_.outputs) {
-      if (index >= graph_.values.size()) return bad_input(fmt::format("output {} is no value", index));
+      if (index >= graph_.values.size()) return bad_input(fmt::format("output {} is not a value", index));
       if (!defined_[index]) return bad_input(fmt::format("nothing computes the output {}", name(index)));
       if (graph_.values[index].type == Type::kShape)
         return bad_input(fmt::format("the output {} is a shape", name(index)));
@@ -88,7 +88,7 @@ class GraphVerifier {
   }
 
   Expected<void> define_input(ValueIndex index) {
-    if (index >= graph_.values.size()) return bad_input(fmt::format("input {} is no value", index));
+    if (index >= graph_.values.size()) return bad_input(fmt::format("input {} is not a value", index));
     if (defined_[index]) return bad_input(fmt::format("{} is an input twice", name(index)));
     if (graph_.values[index].type == Type::kShape)
       return bad_input(fmt::format("the input {} is a shape", name(index)));
@@ -106,14 +106,14 @@ class GraphVerifier {
     TRY(check_inputs(op, row));
     if (op.outputs.size() != 1) return bad_input(fmt::format("{} outputs instead of 1", op.outputs.size()));
     const ValueIndex output = op.outputs[0];
-    if (output >= graph_.values.size()) return bad_input("its output is no value");
+    if (output >= graph_.values.size()) return bad_input("its output is not a value");
     if (defined_[output]) return bad_input(fmt::format("{} is defined already", name(output)));
     defined_[output] = true;
     const Value& value = graph_.values[output];
     const bool makes_shape = row.inputs == "S";
     const bool makes_constant = makes_shape || row.inputs.empty();
     if ((value.type == Type::kShape) != makes_shape) {
-      return bad_input(fmt::format("its output {} is {}", name(output), makes_shape ? "no shape" : "a shape"));
+      return bad_input(fmt::format("its output {} is {}", name(output), makes_shape ? "not a shape" : "a shape"));
     }
     const bool has_data = value.data.size() != 0 || byte_count(value.type, value.shape) == 0;
     if (makes_constant && !has_data) return bad_input(fmt::format("its output {} has no data", name(output)));
@@ -128,11 +128,11 @@ class GraphVerifier {
                                    is_list ? std::string("at least 1") : std::to_string(letters.size())));
     }
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] >= graph_.values.size()) return bad_input(fmt::format("its input {} is no value", i));
+      if (op.inputs[i] >= graph_.values.size()) return bad_input(fmt::format("its input {} is not a value", i));
       if (!defined_[op.inputs[i]]) return bad_input(fmt::format("{} is used before it is defined", name(op.inputs[i])));
       const bool wants_shape = !is_list && letters[i] == 's';
       if ((graph_.values[op.inputs[i]].type == Type::kShape) != wants_shape) {
-        return bad_input(fmt::format("its input {} is {}", i, wants_shape ? "no shape" : "a shape"));
+        return bad_input(fmt::format("its input {} is {}", i, wants_shape ? "not a shape" : "a shape"));
       }
     }
     return {};

@@ -60,7 +60,7 @@ Expected<Entity> Loader::input(const Visit& visit, std::size_t i) const {
 Expected<TensorEntity> Loader::tensor(const Visit& visit, std::size_t i) const {
   Entity found = TRY(input(visit, i));
   if (auto* tensor = std::get_if<TensorEntity>(&found.value)) return *tensor;
-  return bad_input(fmt::format("input {} is no tensor", i));
+  return bad_input(fmt::format("input {} is not a tensor", i));
 }
 
 std::int64_t Loader::opset(const std::string& domain) const {

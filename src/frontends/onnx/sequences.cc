@@ -21,7 +21,7 @@ TensorView count_of(std::size_t value) {
 
 Expected<SequenceEntity> list_of(Entity entity) {
   if (auto* list = std::get_if<SequenceEntity>(&entity.value)) return std::move(*list);
-  return bad_input("an input is no sequence");
+  return bad_input("an input is not a sequence");
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Expected<Loader::Entities> Loader::sequence(OnnxStructure kind, const Visit& vis
     }
     case OnnxStructure::kSequenceInsert: {
       SequenceEntity list = TRY(list_of(TRY(input(visit, 0))));
-      if (list.size() >= kMaxItems) return fail(ErrorKind::kUnsupported, "a sequence of so many tensors");
+      if (list.size() >= kMaxItems) return fail(ErrorKind::kUnsupported, "the sequence has too many tensors");
       const std::size_t at = TRY(position(2, list.size(), static_cast<std::int64_t>(list.size())));
       list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), TRY(input(visit, 1)));
       return Entities{Entity{std::move(list)}};
@@ -91,7 +91,7 @@ Expected<Loader::Entities> Loader::sequence(OnnxStructure kind, const Visit& vis
   }
 }
 
-// The body once for each item; what is no sequence is the same every time.
+// The body once for each item; what is not a sequence is the same every time.
 Expected<Loader::Entities> Loader::sequence_map(const Visit& visit) {
   const GraphRef body = visit.graph("body");
   if (body == nullptr) return bad_input("the body is missing");
@@ -143,7 +143,7 @@ Expected<Loader::Entities> Loader::split_to_sequence(const Visit& visit) {
       }
     }
   }
-  if (parts.size() > kMaxItems) return fail(ErrorKind::kUnsupported, "a sequence of so many tensors");
+  if (parts.size() > kMaxItems) return fail(ErrorKind::kUnsupported, "the sequence has too many tensors");
   SequenceEntity list;
   std::int64_t at = 0;
   for (const std::int64_t part : parts) {

@@ -148,7 +148,7 @@ class Inliner {
 
   static Expected<void> demand_off(const pt2::Node& node, std::size_t i) {
     const bool* is_on = i < node.inputs.size() ? std::get_if<bool>(&node.inputs[i].value) : nullptr;
-    if (is_on == nullptr) return bad_input(fmt::format("argument {} is no bool", i));
+    if (is_on == nullptr) return bad_input(fmt::format("argument {} is not a bool", i));
     if (!*is_on) return {};
     return fail(ErrorKind::kUnsupported,
                 "autocast is on in this region, so that PyTorch computes it in a narrower float; export the model "
@@ -195,7 +195,8 @@ class Inliner {
       const std::string* formal = name_in(region.inputs[i]);
       const std::string* actual = name_in(operands[i]);
       if (formal == nullptr) continue;
-      if (actual == nullptr) return bad_input(fmt::format("{} of the subgraph {} is no value", *formal, region.name));
+      if (actual == nullptr)
+        return bad_input(fmt::format("{} of the subgraph {} is not a value", *formal, region.name));
       names.emplace(*formal, *actual);
     }
     adopt(region.tensors, program_.tensors, names);

@@ -155,7 +155,7 @@ class Loader {
   }
 
   Expected<void> check_new(const std::string& name) const {
-    if (!is_value_name(name)) return bad_input(fmt::format("{} is no name of a value", shown(name)));
+    if (!is_value_name(name)) return bad_input(fmt::format("{} is not a name of a value", shown(name)));
     if (graph_.find(name) || sizes_.contains(name)) return bad_input(fmt::format("{} is defined twice", name));
     return {};
   }
@@ -215,7 +215,7 @@ class Loader {
 
   Expected<void> load_constant(const pt2::InputSpec& input) {
     const auto* tensor = std::get_if<pt2::TensorRef>(&input.value);
-    if (tensor == nullptr) return bad_input(fmt::format("{} is no tensor", input.target));
+    if (tensor == nullptr) return bad_input(fmt::format("{} is not a tensor", input.target));
     TRY(check_new(tensor->name));
     const bool is_weight =
         input.kind == pt2::InputKind::kParameter || (input.kind == pt2::InputKind::kBuffer && input.is_persistent);
@@ -289,8 +289,8 @@ class Loader {
   Expected<ArgValue> arg(const std::complex<double>& number, std::vector<ValueId>&) { return ArgValue{number}; }
   Expected<ArgValue> arg(const pt2::Unreadable& unreadable, std::vector<ValueId>&) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("it takes an argument of kind {} ({}), which is no tensor and no number", unreadable.kind,
-                            unreadable.name));
+                fmt::format("it takes an argument of kind {} ({}), which is neither a tensor nor a number",
+                            unreadable.kind, unreadable.name));
   }
   Expected<ArgValue> arg(const std::shared_ptr<const pt2::Subgraph>& region, std::vector<ValueId>&) {
     return bad_input(fmt::format("the subgraph {} is an argument of the model", region->name));

@@ -12,19 +12,19 @@ struct Parameters {
   std::int64_t zero_point = 0;
 };
 
-// Of what is no number, and of what no code is near: zero.
+// Of what is not a number, and of what no quantized value is near: zero.
 std::int64_t nearest(float number) {
   constexpr float kFar = 0x1p40F;
   return std::abs(number) < kFar ? static_cast<std::int64_t>(std::nearbyint(number)) : 0;
 }
 
-// Of the whole range, whose first number has the first code.
+// Of the whole range, whose first number has the first quantized value.
 Parameters of_tensor(float min, float max, const DynamicAttrs& attrs) {
   const float scale = std::max((max - min) / static_cast<float>(attrs.max - attrs.min), static_cast<float>(attrs.eps));
   return {scale, std::clamp(attrs.min - nearest(min / scale), attrs.min, attrs.max)};
 }
 
-// Around the code of zero.
+// Around the quantized value of zero.
 Parameters of_tensor_symmetric(float min, float max, const DynamicAttrs& attrs) {
   const float half = static_cast<float>(attrs.max - attrs.min) / 2;
   return {std::max(std::max(-min, max) / half, static_cast<float>(attrs.eps)), attrs.dtype == DType::kU8 ? 128 : 0};
@@ -48,8 +48,8 @@ Parameters of_row_symmetric(float min, float max, const DynamicAttrs& attrs) {
   return {std::max(std::max(-min, max), least) / last, 0};
 }
 
-// How one choice is made, and whether the codes of its numbers are computed in f64, as PyTorch does with a tensor of
-// such scales.
+// How one choice is made, and whether the quantized values of its numbers are computed in f64, as PyTorch does with a
+// tensor of such scales.
 struct Row {
   ScaleChoice choice;
   bool has_rows;
@@ -106,9 +106,9 @@ Expected<Tensor> choose_zero_point(const KernelContext& context) {
   return result;
 }
 
-// Rows are rounded with their zero point, tensors before it is added: halves go to the even code of either.
+// Rows are rounded with their zero point, tensors before it is added: halves go to the even quantized value of either.
 template <class Compute, class Number>
-void round_to_codes(std::span<const Number> in, std::span<Number> out, const DynamicAttrs& attrs) {
+void round_to_quantized(std::span<const Number> in, std::span<Number> out, const DynamicAttrs& attrs) {
   const Parameters parameters = parameters_of(in, attrs);
   const bool has_rows = row_of(attrs).has_rows;
   const auto factor = static_cast<Compute>(1.0 / static_cast<double>(parameters.scale));
@@ -117,8 +117,8 @@ void round_to_codes(std::span<const Number> in, std::span<Number> out, const Dyn
   const auto max = static_cast<Compute>(attrs.max);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Compute steps = static_cast<Compute>(in[i]) * factor;
-    const Compute code = has_rows ? std::nearbyint(steps + zero_point) : std::nearbyint(steps) + zero_point;
-    const Compute bounded = std::isnan(code) ? Compute{0} : std::clamp(code, min, max);
+    const Compute q = has_rows ? std::nearbyint(steps + zero_point) : std::nearbyint(steps) + zero_point;
+    const Compute bounded = std::isnan(q) ? Compute{0} : std::clamp(q, min, max);
     out[i] = static_cast<Number>((bounded - zero_point) * static_cast<Compute>(parameters.scale));
   }
 }
@@ -129,9 +129,9 @@ Expected<Tensor> dynamic_quantize(const KernelContext& context) {
   each_part(context.inputs[0], attrs, [&]<class Number>(std::size_t begin, std::span<const Number> in) {
     const auto out = result.mutable_data<Number>().subspan(begin, in.size());
     if (row_of(attrs).is_wide) {
-      round_to_codes<double, Number>(in, out, attrs);
+      round_to_quantized<double, Number>(in, out, attrs);
     } else {
-      round_to_codes<float, Number>(in, out, attrs);
+      round_to_quantized<float, Number>(in, out, attrs);
     }
   });
   return result;

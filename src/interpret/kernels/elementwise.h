@@ -7,7 +7,7 @@
 
 namespace isthmus {
 
-// A row of the result and what it is made of: where each begins, in elements, and how far apart the inputs' are.
+// A row of the result and its inputs: where each begins, in elements, and how far apart the inputs' are.
 struct PairRow {
   std::int64_t at;
   std::array<std::int64_t, 2> from;

@@ -1,46 +1,46 @@
-// Integer kernels that every device has. Those that only move codes or compare codes of one scale are the reference
-// kernels.
+// Integer kernels that every device has. Those that only move quantized values or compare quantized values of one scale
+// are the reference kernels.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/quantized_types.h"
 #include "interpret/integer_kernel.h"
+#include "interpret/quantized_types.h"
 
 namespace isthmus {
 namespace {
 
-Expected<Tensor> move_codes(const IntegerContext& context) { return run_kernel(context.node.op, context.plain); }
-constexpr IntegerKernelRow movement(Op op) { return {.op = op, .kernel = move_codes, .shares = true}; }
+Expected<Tensor> move_quantized(const IntegerContext& context) { return run_kernel(context.node.op, context.plain); }
+constexpr IntegerKernelRow movement(Op op) { return {.op = op, .kernel = move_quantized, .shares = true}; }
 
 // round(x * (1 / scale)) + zero_point, in f32, as ExecuTorch's kernels compute it.
-Expected<Tensor> codes_of_reals(const IntegerContext& context) {
+Expected<Tensor> quantized_values_of(const IntegerContext& context) {
   Tensor result = context.plain.result();
   const Quant& quant = context.quant();
-  const CodeRange range = code_range(context.plain.dtype);
+  const QuantizedRange range = quantized_range(context.plain.dtype);
   const auto most = static_cast<float>(range.max - quant.zero_point);
   const auto least = static_cast<float>(range.min - quant.zero_point);
   const auto in = context.input(0).data<float>();
-  with_codes(context.plain.dtype, [&]<class Code>(Code) {
-    const auto out = result.mutable_data<Code>();
+  with_quantized_type(context.plain.dtype, [&]<class Int>(Int) {
+    const auto out = result.mutable_data<Int>();
     const float factor = 1.0f / quant.scale();
     for (std::size_t i = 0; i < in.size(); ++i) {
       const float number = in[i] * factor;
-      // NaN becomes the greatest code.
+      // NaN becomes the greatest quantized value.
       const float bounded = number < most ? std::max(number, least) : most;
-      out[i] = static_cast<Code>(static_cast<std::int32_t>(std::lrint(bounded)) + quant.zero_point);
+      out[i] = static_cast<Int>(static_cast<std::int32_t>(std::lrint(bounded)) + quant.zero_point);
     }
   });
   return result;
 }
 
-Expected<Tensor> reals_of_codes(const IntegerContext& context) {
+Expected<Tensor> dequantized_values(const IntegerContext& context) {
   Tensor result = context.plain.result();
   const Quant& quant = context.quant(0);
   const auto out = result.mutable_data<float>();
-  with_codes(context.input(0).dtype(), [&]<class Code>(Code) {
-    const auto in = context.input(0).data<Code>();
+  with_quantized_type(context.input(0).dtype(), [&]<class Int>(Int) {
+    const auto in = context.input(0).data<Int>();
     for (std::size_t i = 0; i < in.size(); ++i) {
       out[i] = static_cast<float>(std::int32_t{in[i]} - quant.zero_point) * quant.scale();
     }
@@ -48,26 +48,26 @@ Expected<Tensor> reals_of_codes(const IntegerContext& context) {
   return result;
 }
 
-std::optional<std::string> refuse_border(const IntegerSite& site) {
+std::optional<std::string> refuse_io(const IntegerSite& site) {
   const TensorType& real = site.type().quant ? site.type(0) : site.type();
-  const TensorType& codes = site.type().quant ? site.type() : site.type(0);
+  const TensorType& quantized = site.type().quant ? site.type() : site.type(0);
   if (site.node.inputs.size() != 1) return "its parameters do not stand in types";
-  if (real.dtype != DType::kF32) return fmt::format("{} beside codes", name_of(real.dtype));
-  if (codes.quant->axis >= 0) return "several scales";
+  if (real.dtype != DType::kF32) return fmt::format("{} beside quantized values", name_of(real.dtype));
+  if (quantized.quant->axis >= 0) return "several scales";
   return std::nullopt;
 }
 
 constexpr IntegerKernelRow kKernels[] = {
     {.op = Op::kQuantize,
-     .kernel = codes_of_reals,
+     .kernel = quantized_values_of,
      .holds = Holds::kResult,
      .takes_u8 = true,
-     .refusal = refuse_border},
+     .refusal = refuse_io},
     {.op = Op::kDequantize,
-     .kernel = reals_of_codes,
+     .kernel = dequantized_values,
      .holds = Holds::kData,
      .takes_u8 = true,
-     .refusal = refuse_border},
+     .refusal = refuse_io},
     movement(Op::kReshape),
     movement(Op::kPermute),
     movement(Op::kExpand),

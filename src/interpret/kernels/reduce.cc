@@ -33,7 +33,7 @@ Places places_of(const std::vector<std::int64_t>& sizes, const Ints& axes) {
   return places;
 }
 
-// The numbers that one element of the result is made of.
+// The numbers that one element of the result reduces.
 template <class Number>
 class Members {
  public:

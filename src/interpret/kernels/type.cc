@@ -1,4 +1,4 @@
-// Reference kernels: element types, ranges, codes.
+// Reference kernels: element types, ranges, quantized values.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -48,7 +48,7 @@ Expected<Tensor> bitcast(const KernelContext& context) {
   Tensor result = context.result();
   const auto from = context.inputs[0].bytes();
   const auto to = result.mutable_bytes();
-  if (from.size() != to.size()) return bad_input("the last axis is no multiple of the wider element");
+  if (from.size() != to.size()) return bad_input("the last axis is not divisible by the size of the wider element");
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
   return result;
 }
@@ -93,13 +93,13 @@ Expected<Tensor> quantize_as(const KernelContext& context) {
   Tensor result = context.result();
   dispatch_float(context.inputs[0].dtype(), [&]<class In>(In) {
     const auto in = context.inputs[0].data<In>();
-    dispatch(context.dtype, [&]<class Code>(Code) {
-      const auto out = result.mutable_data<Code>();
+    dispatch(context.dtype, [&]<class Int>(Int) {
+      const auto out = result.mutable_data<Int>();
       for (std::size_t i = 0; i < in.size(); ++i) {
         const std::size_t k = parameters.of(i);
-        const Number code =
+        const Number q =
             std::nearbyint(static_cast<Number>(in[i]) * factors[k]) + static_cast<Number>(parameters.zero_points[k]);
-        out[i] = converted<Code>(code < min ? min : code > max ? max : code);
+        out[i] = converted<Int>(q < min ? min : q > max ? max : q);
       }
     });
   });
@@ -120,8 +120,8 @@ template <class Number>
 Expected<Tensor> dequantize_as(const KernelContext& context) {
   const Parameters parameters = TRY(parameters_of(context, context.as<DequantizeAttrs>().axis));
   Tensor result = context.result();
-  dispatch(context.inputs[0].dtype(), [&]<class Code>(Code) {
-    const auto in = context.inputs[0].data<Code>();
+  dispatch(context.inputs[0].dtype(), [&]<class Int>(Int) {
+    const auto in = context.inputs[0].data<Int>();
     dispatch_float(context.dtype, [&]<class Out>(Out) {
       const auto out = result.mutable_data<Out>();
       for (std::size_t i = 0; i < in.size(); ++i) {
@@ -153,9 +153,9 @@ Expected<Tensor> fake_quantize(const KernelContext& context) {
     const auto in = context.inputs[0].data<Number>();
     const auto out = result.mutable_data<Number>();
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const Number code = std::nearbyint(in[i] * factor) + zero_point;
-      // What is no number has the code that a conversion to integers gives it.
-      const Number bounded = std::isnan(code) ? Number{0} : std::clamp(code, min, max);
+      const Number q = std::nearbyint(in[i] * factor) + zero_point;
+      // What is not a number has the quantized value that a conversion to integers gives it.
+      const Number bounded = std::isnan(q) ? Number{0} : std::clamp(q, min, max);
       out[i] = (bounded - zero_point) * static_cast<Number>(attrs.scale);
     }
   });

@@ -38,7 +38,7 @@ Expected<Tensor> sign(const KernelContext& context) {
 template <class Number>
 Number saturated(double bound) {
   if constexpr (std::is_floating_point_v<Number>) return static_cast<Number>(bound);
-  // The largest 64-bit number is no double; the next above it is.
+  // The largest 64-bit number is not a double; the next above it is.
   const double below = std::ldexp(1.0, std::numeric_limits<Number>::digits);
   if (bound >= below) return std::numeric_limits<Number>::max();
   if (bound <= static_cast<double>(std::numeric_limits<Number>::min())) return std::numeric_limits<Number>::min();

@@ -22,7 +22,7 @@ Expected<TensorType> infer_attention(const InferContext& context) {
     if (input.rank() < 2) return bad_input(fmt::format("an input of rank {}, expected at least 2", input.rank()));
   }
   const double scale = context.as<AttentionAttrs>().scale;
-  if (!std::isfinite(scale)) return bad_input("a scale that is no number");
+  if (!std::isfinite(scale)) return bad_input("scale is NaN or infinite");
   TRY(demand_equal(context.exprs, key.shape.back(), query.shape.back(), "last size of the keys"));
   const Dim queries = query.shape[query.rank() - 2];
   const Dim keys = key.shape[key.rank() - 2];

@@ -65,7 +65,7 @@ Expected<Values> read_div(Call& call) {
   if (mode.empty()) return read_true_div(call);
   if (mode == "floor") return read_promoted(call, Op::kFloorDiv);
   if (mode == "trunc") return read_promoted(call, Op::kTruncDiv);
-  return bad_input("there is no rounding mode \"" + mode + "\"");
+  return bad_input("unknown rounding mode \"" + mode + "\"");
 }
 
 // Small powers are what PyTorch computes for them, so that all ways to write a square are one.
@@ -81,7 +81,7 @@ Expected<ValueId> power(Call& call, ValueId x, double exponent) {
     if (exponent == -1) return call.unary(Op::kReciprocal, x);
     if (exponent == -2) return call.unary(Op::kReciprocal, TRY(call.binary(Op::kMul, x, x)));
   } else if (exponent < 0) {
-    return bad_input("an integer to a negative power is no integer");
+    return bad_input("an integer to a negative power is not an integer");
   }
   return call.binary(Op::kPow, x, TRY(call.operand("exponent", dtype)));
 }
@@ -99,7 +99,7 @@ Expected<Values> read_power(Call& call, DType dtype) {
 Expected<Values> read_pow(Call& call) { return read_power(call, TRY(common_dtype(call, {"self", "exponent"}))); }
 Expected<Values> read_float_power(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "exponent"}));
-  if (is_complex(dtype)) return Call::unsupported("there is no arithmetic on complex numbers");
+  if (is_complex(dtype)) return Call::unsupported("complex arithmetic is not supported");
   return read_power(call, DType::kF64);
 }
 Expected<Values> read_square(Call& call) {

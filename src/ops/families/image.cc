@@ -187,7 +187,7 @@ Expected<Values> read_affine_grid(Call& call) {
   TRY(demand_list({size[2].value(), size[3].value()}, 2, 1, "size"));
   const std::int64_t height = size[2].value();
   const std::int64_t width = size[3].value();
-  if (height * width > kMaxPixels) return Call::unsupported("a grid of so many pixels");
+  if (height * width > kMaxPixels) return Call::unsupported("the grid has too many pixels");
   const std::vector<float> ys = coordinates(height, align_corners);
   const std::vector<float> xs = coordinates(width, align_corners);
   std::vector<float> pixels;

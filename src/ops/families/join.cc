@@ -141,7 +141,7 @@ Expected<std::vector<ValueId>> read_pad_sequence(Call& call) {
   TRY(promote(call, tensors));
   std::int64_t longest = 0;
   for (const ValueId tensor : tensors) {
-    if (call.rank(tensor) == 0) return bad_input("a 0-d tensor is no sequence");
+    if (call.rank(tensor) == 0) return bad_input("a 0-d tensor is not a sequence");
     if (!call.size(tensor, 0).is_fixed()) return Call::unsupported("sequences to be padded need a fixed size");
     longest = std::max(longest, call.size(tensor, 0).value());
   }
@@ -173,7 +173,7 @@ Expected<std::vector<ValueId>> read_where(Call& call) {
 }
 
 Expected<TensorType> infer_branch(const InferContext& context) {
-  if (context.inputs[0].dtype != DType::kBool) return bad_input("the predicate is no bool");
+  if (context.inputs[0].dtype != DType::kBool) return bad_input("the predicate is not a bool");
   for (const Dim size : context.inputs[0].shape) TRY(demand_equal(context.exprs, size, 1, "size of the predicate"));
   if (context.inputs[1] != context.inputs[2]) return bad_input("its branches have results of two types");
   return context.inputs[1];

@@ -37,7 +37,7 @@ Expected<TensorType> infer_permute(const InferContext& context) {
   Ints all(input.rank());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all) {
-    return bad_input(fmt::format("[{}] is no order of {} axes", fmt::join(axes, ","), input.rank()));
+    return bad_input(fmt::format("[{}] is not an order of {} axes", fmt::join(axes, ","), input.rank()));
   }
   TensorType result{input.dtype, {}};
   for (const std::int64_t axis : axes) result.shape.push_back(input.shape[static_cast<std::size_t>(axis)]);

@@ -65,7 +65,7 @@ Expected<ValueId> embedded(Call& call, ValueId value, std::int64_t offset) {
 
 Expected<std::vector<ValueId>> read_diag_embed(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor is no diagonal");
+  if (call.rank(self) == 0) return bad_input("a 0-d tensor is not a diagonal");
   const std::int64_t rank = call.rank(self) + 1;
   const Axes axes = TRY(axes_of(call, rank, -2, -1));
   const std::int64_t offset = TRY(offset_of(call, "offset"));

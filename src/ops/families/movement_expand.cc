@@ -46,7 +46,7 @@ Expected<void> demand_repeats(std::span<const Dim> repeats) {
   return {};
 }
 
-// Each axis as a whole so many times. Axes of size 1 are only expanded.
+// Repeats each axis as a whole. Axes of size 1 are only expanded.
 Expected<ValueId> repeated(Call& call, ValueId value, const Dims& repeats) {
   TRY(demand_repeats(repeats));
   Shape from = call.shape(value);

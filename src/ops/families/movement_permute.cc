@@ -46,7 +46,7 @@ Expected<std::vector<ValueId>> read_matrix_transpose(Call& call) {
 // The transpose of a matrix with its conjugates, which are the same numbers where they are real.
 Expected<std::vector<ValueId>> read_adjoint(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (is_complex(call.type(self).dtype)) return Call::unsupported("there is no arithmetic on complex numbers");
+  if (is_complex(call.type(self).dtype)) return Call::unsupported("complex arithmetic is not supported");
   return call.rank(self) == 0 ? one(self) : read_matrix_transpose(call);
 }
 

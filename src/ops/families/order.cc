@@ -177,7 +177,7 @@ Expected<Values> median(Call& call, ValueId self, std::int64_t axis, bool keepdi
   return results;
 }
 
-// The median of what is no NaN: how many those are says where it stands in the sorted row.
+// The median of what is not NaN: how many those are says where it stands in the sorted row.
 Expected<Values> nanmedian(Call& call, ValueId self, std::int64_t axis, bool keepdim) {
   if (!is_floating(call.type(self).dtype)) return median(call, self, axis, keepdim);
   Values results = TRY(sorted(call, self, {axis, false}));

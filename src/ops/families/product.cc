@@ -86,7 +86,7 @@ Expected<Values> read_inner(Call& call) {
 }
 
 Expected<ValueId> outer(Call& call, ValueId a, ValueId b) {
-  if (call.rank(a) != 1 || call.rank(b) != 1) return bad_input(call.target() + ": inputs that are no vectors");
+  if (call.rank(a) != 1 || call.rank(b) != 1) return bad_input(call.target() + ": inputs that are not vectors");
   const DType dtype = promoted(call.type(a).dtype, false, call.type(b).dtype, false);
   const ValueId column = TRY(call.cast(TRY(call.reshape(a, {call.size(a, 0), 1})), dtype));
   const ValueId row = TRY(call.cast(TRY(call.reshape(b, {1, call.size(b, 0)})), dtype));
@@ -184,7 +184,7 @@ Expected<Values> read_cross(Call& call) {
 Expected<Values> read_matrix_power(Call& call) {
   ValueId power = TRY(call.tensor("self"));
   std::int64_t left = TRY(call.integer("n"));
-  if (call.rank(power) < 2) return bad_input(call.target() + ": the power of what is no matrix");
+  if (call.rank(power) < 2) return bad_input(call.target() + ": the power of what is not a matrix");
   if (left < 1) return Call::unsupported("powers of matrices below 1 need an inverse, or are constant");
   std::optional<ValueId> result;
   for (; left > 0; left /= 2) {

@@ -222,7 +222,7 @@ Expected<Equation> parse_equation(Call& call, std::string_view text, const Value
 Expected<ValueId> contract(Call& call, std::vector<Labelled> operands, const Labels& result) {
   if (operands.empty()) return bad_input(call.target() + ": nothing to multiply");
   for (Labelled& operand : operands) {
-    if (operand.labels.size() > kMaxLabels) return Call::unsupported("a tensor of so many axes");
+    if (operand.labels.size() > kMaxLabels) return Call::unsupported("the tensor has too many axes");
     operand = TRY(without_repeats(call, std::move(operand)));
   }
   Labelled product = std::move(operands[0]);

@@ -185,7 +185,7 @@ Expected<Values> read_logsumexp(Call& call) {
 
 Expected<Values> read_trace(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) != 2) return bad_input(call.target() + ": an input that is no matrix");
+  if (call.rank(self) != 2) return bad_input(call.target() + ": an input that is not a matrix");
   const Dim rows = call.size(self, 0);
   const Dim columns = call.size(self, 1);
   if (!rows.is_fixed() || !columns.is_fixed()) return Call::unsupported("a trace that needs a fixed size");

@@ -24,7 +24,7 @@ Expected<Variance> read_variance(Call& call) {
   result.keepdim = TRY(call.flag("keepdim", false));
   // The older overloads say whether 1 is taken off, the newer one how much.
   const double correction = TRY(call.number("correction", TRY(call.flag("unbiased", true)) ? 1 : 0));
-  if (!std::isfinite(correction)) return bad_input(call.target() + ": a correction that is no number");
+  if (!std::isfinite(correction)) return bad_input(call.target() + ": correction is NaN or infinite");
   VarianceAttrs attrs{result.axes, result.keepdim, correction};
   result.variance = TRY(call.emit(Op::kVariance, std::move(attrs), {result.input}));
   return result;
@@ -85,7 +85,7 @@ Expected<Values> weight_and_norm(Call& call) {
 }  // namespace
 
 Expected<ValueId> vector_norm(Call& call, ValueId value, double order, Ints axes, bool keepdim) {
-  if (std::isnan(order)) return bad_input(call.target() + ": an order that is no number");
+  if (std::isnan(order)) return bad_input(call.target() + ": order is NaN");
   return call.emit(Op::kVectorNorm, VectorNormAttrs{std::move(axes), keepdim, order}, {value});
 }
 
@@ -176,7 +176,7 @@ Expected<Values> read_dist(Call& call) {
 Expected<Values> read_cdist(Call& call) {
   const ValueId a = TRY(call.tensor("x1"));
   const ValueId b = TRY(call.tensor("x2"));
-  if (call.rank(a) < 2 || call.rank(b) < 2) return bad_input(call.target() + ": inputs that are no matrices");
+  if (call.rank(a) < 2 || call.rank(b) < 2) return bad_input(call.target() + ": inputs that are not matrices");
   Shape a_shape = call.shape(a);
   a_shape.insert(a_shape.end() - 1, Dim(1));
   Shape b_shape = call.shape(b);

@@ -20,7 +20,7 @@ Expected<TensorType> infer_bitcast(const InferContext& context) {
   const std::size_t before = size_of(result.dtype);
   result.dtype = context.as<DTypeAttrs>().dtype;
   const std::size_t after = size_of(result.dtype);
-  if (result.dtype == DType::kBool) return fail(ErrorKind::kUnsupported, "bytes other than 0 and 1 are no bool");
+  if (result.dtype == DType::kBool) return fail(ErrorKind::kUnsupported, "bool bytes must be 0 or 1");
   if (before == after) return result;
   if (result.shape.empty()) return bad_input("the elements of a 0-d tensor cannot change their size");
   Dim& last = result.shape.back();
@@ -30,7 +30,7 @@ Expected<TensorType> infer_bitcast(const InferContext& context) {
   }
   const auto quotient = context.exprs.divide_exactly(last, static_cast<std::int64_t>(after / before));
   if (!quotient) {
-    return bad_input(fmt::format("a last axis of {} is no multiple of {}", context.exprs.text(last), after / before));
+    return bad_input(fmt::format("a last axis of {} is not divisible by {}", context.exprs.text(last), after / before));
   }
   last = *quotient;
   return result;
@@ -59,7 +59,7 @@ Expected<Values> read_identity(Call& call) { return std::vector<ValueId>{TRY(cal
 // The same for numbers without an imaginary part.
 Expected<Values> read_real_part(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (is_complex(call.type(self).dtype)) return Call::unsupported("there is no arithmetic on complex numbers");
+  if (is_complex(call.type(self).dtype)) return Call::unsupported("complex arithmetic is not supported");
   return std::vector<ValueId>{self};
 }
 

@@ -2,9 +2,9 @@
 // of a row that have parameters of their own.
 #include <cmath>
 
-#include "ops/quantized_range.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
+#include "ops/integer_range.h"
 
 namespace isthmus {
 namespace {
@@ -14,9 +14,9 @@ bool has_rows(ScaleChoice choice) { return choice == ScaleChoice::kRows || choic
 Expected<void> check_dynamic(const InferContext& context) {
   const auto& attrs = context.as<DynamicAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
-  TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
+  TRY(check_range({attrs.min, attrs.max}, attrs.dtype));
   if (has_rows(attrs.choice) && context.inputs[0].rank() == 0) return bad_input("a 0-d tensor has no rows");
-  if (!(attrs.eps >= 0) || !std::isfinite(attrs.eps)) return bad_input("the least scale is no number");
+  if (!(attrs.eps >= 0) || !std::isfinite(attrs.eps)) return bad_input("eps is NaN, infinite or negative");
   return {};
 }
 
@@ -45,7 +45,7 @@ Expected<Values> choose(Call& call, const DynamicAttrs& attrs) {
 template <ScaleChoice kChoice>
 Expected<Values> read_choice_of_tensor(Call& call) {
   const DType dtype = TRY(call.dtype("dtype"));
-  const Codes all = codes_of(dtype);
+  const IntegerRange all = integer_range(dtype);
   const std::int64_t min = TRY(call.integer("quant_min", all.min));
   const std::int64_t max = TRY(call.integer("quant_max", all.max));
   return choose(call, {kChoice, min, max, TRY(call.number("eps", 0.0)), dtype});
@@ -56,7 +56,7 @@ Expected<Values> read_choice_of_rows(Call& call) {
   return choose(call, {ScaleChoice::kRows, -128, 127, std::ldexp(1.0, -23), DType::kI8});
 }
 Expected<Values> read_symmetric_choice_of_rows(Call& call) {
-  if (TRY(call.dtype("dtype")) != DType::kI8) return Call::unsupported("rows have codes of int8");
+  if (TRY(call.dtype("dtype")) != DType::kI8) return Call::unsupported("rows have int8 values");
   return choose(call, {ScaleChoice::kRowsSymmetric, -127, 127, 1e-5 / 127, DType::kI8});
 }
 
@@ -69,7 +69,7 @@ struct Rows {
 Expected<Rows> rows_of(Call& call, ValueId input, Dim length) {
   const Shape shape = call.shape(input);
   const auto count = call.exprs().divide_exactly(call.exprs().product(shape), length);
-  if (shape.empty() || !count) return bad_input("the last axis is no multiple of what shares a scale");
+  if (shape.empty() || !count) return bad_input("the last axis is not divisible by the group size");
   const ValueId numbers = TRY(call.reshape(input, {*count, length}));
   const ValueId scales = TRY(call.reshape(TRY(call.tensor("scales")), {*count}));
   const auto given = call.tensor_if("zero_points");
@@ -81,8 +81,8 @@ Expected<Values> quantize_rows(Call& call, ValueId input, Dim length) {
   const DType dtype = TRY(call.dtype("dtype"));
   const QuantizeAttrs attrs{0, TRY(call.integer("quant_min")), TRY(call.integer("quant_max")), dtype};
   const Rows rows = TRY(rows_of(call, input, length));
-  const ValueId codes = TRY(call.emit(Op::kQuantize, attrs, {rows.numbers, rows.scales, rows.zero_points}));
-  return one(call.reshape(codes, call.shape(input)));
+  const ValueId quantized = TRY(call.emit(Op::kQuantize, attrs, {rows.numbers, rows.scales, rows.zero_points}));
+  return one(call.reshape(quantized, call.shape(input)));
 }
 Expected<Values> dequantize_rows(Call& call, ValueId input, Dim length) {
   const DequantizeAttrs attrs{0, TRY(call.dtype("output_dtype", DType::kF32))};

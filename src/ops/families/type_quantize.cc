@@ -4,36 +4,36 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/quantized_range.h"
 #include "ops/demands.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
+#include "ops/integer_range.h"
 #include "ops/known.h"
 
 namespace isthmus {
 
-Codes codes_of(DType dtype) {
+IntegerRange integer_range(DType dtype) {
   const auto bits = static_cast<unsigned>(8 * size_of(dtype));
   if (bits == 64) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   if (info(dtype).kind == DTypeClass::kUnsigned) return {0, (std::int64_t{1} << bits) - 1};
   return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
 }
 
-Expected<void> check_codes(Codes codes, DType dtype) {
+Expected<void> check_range(IntegerRange range, DType dtype) {
   if (!is_integer(dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("codes of {}, expected integers", name_of(dtype)));
+    return fail(ErrorKind::kUnsupported, fmt::format("quantized values of type {}, expected integers", name_of(dtype)));
   }
-  const Codes all = codes_of(dtype);
-  if (codes.min > codes.max || codes.min < all.min || codes.max > all.max) {
-    return bad_input(fmt::format("codes from {} to {} as {}", codes.min, codes.max, name_of(dtype)));
+  const IntegerRange all = integer_range(dtype);
+  if (range.min > range.max || range.min < all.min || range.max > all.max) {
+    return bad_input(fmt::format("quantized values from {} to {} as {}", range.min, range.max, name_of(dtype)));
   }
   return {};
 }
 
 namespace {
 
-// Scale and zero point: 0-d, or one for each slice of an axis. Codes that are dequantized may have a zero point between
-// two of them, as those of embedding tables have.
+// Scale and zero point: 0-d, or one for each slice of an axis. Quantized values that are dequantized may have a zero
+// point between two of them, as those of embedding tables have.
 Expected<void> check_parameters(const InferContext& context, std::int64_t axis, bool takes_fractions) {
   const TensorType& data = context.inputs[0];
   const TensorType& scale = context.inputs[1];
@@ -64,14 +64,14 @@ Expected<TensorType> infer_quantize(const InferContext& context) {
   const auto& attrs = context.as<QuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
   if (has_parameters(context)) TRY(check_parameters(context, attrs.axis, false));
-  TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
+  TRY(check_range({attrs.min, attrs.max}, attrs.dtype));
   return TensorType{attrs.dtype, context.inputs[0].shape};
 }
 
 Expected<TensorType> infer_fake_quantize(const InferContext& context) {
   const auto& attrs = context.as<FakeQuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
-  TRY(check_codes({attrs.min, attrs.max}, attrs.dtype));
+  TRY(check_range({attrs.min, attrs.max}, attrs.dtype));
   if (!(attrs.scale > 0) || !std::isfinite(attrs.scale)) return bad_input(fmt::format("a scale of {}", attrs.scale));
   return context.inputs[0];
 }
@@ -80,7 +80,7 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
   const auto& attrs = context.as<DequantizeAttrs>();
   if (!is_integer(context.inputs[0].dtype)) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
+                fmt::format("quantized values of type {}, expected integers", name_of(context.inputs[0].dtype)));
   }
   if (has_parameters(context)) TRY(check_parameters(context, attrs.axis, true));
   const TensorType result{attrs.dtype, context.inputs[0].shape};
@@ -88,10 +88,10 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
   return result;
 }
 
-// The same numbers in codes of other parameters.
+// The same numbers in quantized values of other parameters.
 Expected<TensorType> infer_rescale(const InferContext& context) {
   if (is_integer(context.inputs[0].dtype)) return context.inputs[0];
-  return bad_input(fmt::format("codes of {}, expected integers", name_of(context.inputs[0].dtype)));
+  return bad_input(fmt::format("quantized values of type {}, expected integers", name_of(context.inputs[0].dtype)));
 }
 
 struct Parameters {
@@ -117,37 +117,37 @@ Expected<Parameters> channel_parameters(Call& call, std::string_view scales, std
 }
 
 // A number, or a constant of one.
-Expected<std::int64_t> read_code(Call& call, std::string_view name, std::int64_t otherwise) {
+Expected<std::int64_t> read_bound(Call& call, std::string_view name, std::int64_t otherwise) {
   const auto tensor = call.tensor_if(name);
   if (!tensor) return call.integer(name, otherwise);
   const auto known = known_integers(call.graph(), *tensor);
   if (known && known->size() == 1) return known->front();
-  return Call::unsupported("the range of codes is known only when the model runs");
+  return Call::unsupported("the range of quantized values is known only when the model runs");
 }
-Expected<Codes> read_codes(Call& call, DType dtype) {
-  const Codes all = codes_of(dtype);
-  const std::int64_t min = TRY(read_code(call, "quant_min", all.min));
-  return Codes{min, TRY(read_code(call, "quant_max", all.max))};
+Expected<IntegerRange> read_range(Call& call, DType dtype) {
+  const IntegerRange all = integer_range(dtype);
+  const std::int64_t min = TRY(read_bound(call, "quant_min", all.min));
+  return IntegerRange{min, TRY(read_bound(call, "quant_max", all.max))};
 }
 
-Expected<ValueId> quantize(Call& call, ValueId input, Parameters parameters, std::int64_t axis, Codes codes,
+Expected<ValueId> quantize(Call& call, ValueId input, Parameters parameters, std::int64_t axis, IntegerRange range,
                            DType dtype) {
-  return call.emit(Op::kQuantize, QuantizeAttrs{axis, codes.min, codes.max, dtype},
+  return call.emit(Op::kQuantize, QuantizeAttrs{axis, range.min, range.max, dtype},
                    {input, parameters.scale, parameters.zero_point});
 }
 
 Expected<Values> read_quantize(Call& call) {
   const DType dtype = TRY(call.dtype("dtype"));
-  const Codes codes = TRY(read_codes(call, dtype));
+  const IntegerRange range = TRY(read_range(call, dtype));
   const Parameters parameters = TRY(tensor_parameters(call));
-  return one(quantize(call, TRY(call.tensor("input")), parameters, -1, codes, dtype));
+  return one(quantize(call, TRY(call.tensor("input")), parameters, -1, range, dtype));
 }
 Expected<Values> read_quantize_channels(Call& call) {
   const ValueId input = TRY(call.tensor("input"));
   const DType dtype = TRY(call.dtype("dtype"));
-  const Codes codes = TRY(read_codes(call, dtype));
+  const IntegerRange range = TRY(read_range(call, dtype));
   const std::int64_t axis = TRY(call.axis("axis", call.rank(input)));
-  return one(quantize(call, input, TRY(channel_parameters(call, "scales", "zero_points")), axis, codes, dtype));
+  return one(quantize(call, input, TRY(channel_parameters(call, "scales", "zero_points")), axis, range, dtype));
 }
 
 Expected<Values> read_dequantize(Call& call) {
@@ -163,17 +163,18 @@ Expected<Values> read_dequantize_channels(Call& call) {
   return one(call.emit(Op::kDequantize, attrs, {input, parameters.scale, parameters.zero_point}));
 }
 
-// A model trained to be quantized: there and back. The codes never leave the pair, so the narrowest type will do.
+// A model trained to be quantized: there and back. The quantized values never leave the pair, so the narrowest type
+// will do.
 Expected<Values> fake_quantize(Call& call, Parameters parameters, std::int64_t axis) {
   const ValueId self = TRY(call.tensor("self"));
-  const Codes codes{TRY(call.integer("quant_min")), TRY(call.integer("quant_max"))};
+  const IntegerRange range{TRY(call.integer("quant_min")), TRY(call.integer("quant_max"))};
   DType storage = DType::kI32;
   for (const DType dtype : {DType::kI16, DType::kU8, DType::kI8}) {
-    const Codes all = codes_of(dtype);
-    if (codes.min >= all.min && codes.max <= all.max) storage = dtype;
+    const IntegerRange all = integer_range(dtype);
+    if (range.min >= all.min && range.max <= all.max) storage = dtype;
   }
   const DType dtype = call.type(self).dtype;
-  const ValueId quantized = TRY(quantize(call, self, parameters, axis, codes, storage));
+  const ValueId quantized = TRY(quantize(call, self, parameters, axis, range, storage));
   const ValueId result = TRY(
       call.emit(Op::kDequantize, DequantizeAttrs{axis, dtype}, {quantized, parameters.scale, parameters.zero_point}));
   if (call.result_count() < 2) return std::vector<ValueId>{result};

@@ -62,7 +62,7 @@ Expected<Values> read_range(Call& call) {
   if (is_integer(dtype)) {
     const Dims start = TRY(sizes(call, "start"));
     const Dims limit = TRY(sizes(call, "limit"));
-    if (start.size() != 1 || limit.size() != 1) return bad_input("a range with bounds that are no single numbers");
+    if (start.size() != 1 || limit.size() != 1) return bad_input("a range with bounds that are not single numbers");
     return TorchCall(call, "aten.arange.start_step")
         .integer("start", start[0])
         .integer("end", limit[0])

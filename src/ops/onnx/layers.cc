@@ -178,7 +178,7 @@ Expected<Values> read_einsum(Call& call) {
 Expected<ValueId> gemm(Call& call, ValueId a, ValueId b, std::optional<ValueId> c) {
   const double alpha = TRY(call.number("alpha", 1));
   const double beta = TRY(call.number("beta", 1));
-  if (call.rank(a) != 2 || call.rank(b) != 2) return bad_input(call.target() + ": an operand that is no matrix");
+  if (call.rank(a) != 2 || call.rank(b) != 2) return bad_input(call.target() + ": an operand that is not a matrix");
   const DType dtype = call.type(a).dtype;
   if (TRY(call.flag("transA", false))) a = TRY(call.permute(a, {1, 0}));
   const bool b_is_transposed = TRY(call.flag("transB", false));

@@ -268,7 +268,7 @@ Expected<Values> read_space_to_depth(Call& call) {
     return bad_input(call.target() + ": expected an image and a block size");
   const auto height = call.exprs().divide_exactly(shape[2], block);
   const auto width = call.exprs().divide_exactly(shape[3], block);
-  if (!height || !width) return bad_input(fmt::format("an image that is no multiple of {}", block));
+  if (!height || !width) return bad_input(fmt::format("the image size is not divisible by {}", block));
   const ValueId apart = TRY(call.reshape(input, {shape[0], shape[1], *height, block, *width, block}));
   const ValueId moved = TRY(call.permute(apart, {0, 3, 5, 1, 2, 4}));
   return one(call.reshape(moved, {shape[0], call.exprs().multiply(shape[1], block * block), *height, *width}));

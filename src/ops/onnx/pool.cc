@@ -70,7 +70,7 @@ bool has_wide_padding(const Pool& pool) {
   return false;
 }
 
-// Elements of each window over those of them that are no padding, along every axis of the image.
+// Elements of each window over those of them that are not padding, along every axis of the image.
 Expected<ValueId> full_share(Call& call, const Pool& pool) {
   const Shape shape = call.shape(pool.input);
   const auto sizes = fixed_sizes(Shape(shape.begin() + 2, shape.end()));
@@ -131,7 +131,7 @@ Expected<ValueId> positions(Call& call, const Pool& pool, ValueId in_plane) {
   const Dim plane = call.exprs().product(std::span(from).subspan(2));
   if (!plane.is_fixed()) return Call::unsupported("positions in an image that needs a fixed size");
   const std::int64_t planes = from[0].value() * from[1].value();
-  if (planes < 0 || planes > (1 << 22)) return Call::unsupported("positions in so many images");
+  if (planes < 0 || planes > (1 << 22)) return Call::unsupported("positions in too many images");
   Ints starts(static_cast<std::size_t>(planes));
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(i) * plane.value();
   Shape shape{from[0], from[1]};

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ops/quantized_range.h"
 #include "ops/elementwise.h"
 #include "ops/families/product.h"
+#include "ops/integer_range.h"
 #include "ops/known.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/layers.h"
@@ -49,7 +49,7 @@ Expected<ValueId> dequantized(Call& call, ValueId data, ValueId scale, std::opti
 Expected<ValueId> quantized(Call& call, ValueId data, ValueId scale, std::optional<ValueId> zero_point, DType dtype,
                             std::int64_t axis = 1) {
   if (!is_integer(dtype)) return Call::unsupported(fmt::format("quantized numbers of type {}", name_of(dtype)));
-  const Codes all = codes_of(dtype);
+  const IntegerRange all = integer_range(dtype);
   if (call.graph().constant(scale) == nullptr && call.exprs().product(call.shape(scale)).is(1)) {
     // A scale that is computed: no pin, so that it is written out as ONNX defines it.
     const DType wide = call.type(data).dtype;
@@ -159,7 +159,7 @@ Expected<Values> read_qlinear_global_pool(Call& call) { return read_qlinear_pool
 // Inputs in threes behind the parameters of the result.
 Expected<Values> read_qlinear_concat(Call& call) {
   const Values inputs = TRY(call.tensors("inputs"));
-  if (inputs.size() < 3 || inputs.size() % 3 != 0) return bad_input(call.target() + ": inputs that are no threes");
+  if (inputs.size() < 3 || inputs.size() % 3 != 0) return bad_input(call.target() + ": inputs that are not threes");
   Values parts;
   for (std::size_t i = 0; i < inputs.size(); i += 3) {
     parts.push_back(TRY(dequantized(call, inputs[i], inputs[i + 1], inputs[i + 2])));

@@ -8,6 +8,7 @@
 
 #include "formats/executorch/io_params.h"
 #include "ir/literals.h"
+#include "ir/quantized.h"
 #include "program/lower/write_back.h"
 #include "targets/host/call_writer.h"
 #include "targets/host/kernel.h"
@@ -16,11 +17,6 @@
 
 namespace isthmus {
 namespace {
-
-bool has_codes(const Graph& graph, const Node& node) {
-  const auto is_quantized = [&](ValueId id) { return graph.type(id).quant.has_value(); };
-  return std::ranges::any_of(node.inputs, is_quantized) || std::ranges::any_of(node.outputs, is_quantized);
-}
 
 // How the frontend's container of inputs or outputs is spelled: one leaf, or a tuple of leaves.
 std::string container_text(std::size_t leaves) {
@@ -129,9 +125,9 @@ class ProgramBuilder {
     const Node& node = graph_[id];
     const host::WrittenOp* row = host::find_written_op(node.op);
     Expected<void> written;
-    if (has_codes(graph_, node) && !(row != nullptr && row->knows_codes)) {
-      // A kernel would take the codes for numbers.
-      written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its codes mean");
+    if (is_quantized(graph_, node) && !(row != nullptr && row->takes_quantized)) {
+      // A kernel would take the quantized values for numbers.
+      written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its quantized values mean");
     } else if (row == nullptr) {
       written = fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it");
     } else {

@@ -10,8 +10,8 @@ namespace isthmus::run {
 // The kernel's name with its overload.
 std::string kernel_of(const pte::Plan& plan, const pte::KernelCall& call);
 
-// Whether the call stands at the model's border rather than computes: it converts an input, an output or a state
-// between numbers and codes, or copies to a state.
-bool is_border_call(const pte::Plan& plan, const pte::KernelCall& call);
+// Whether the call stands at a model input or output and only converts: it converts an input, an output or a state
+// between numbers and quantized values, or copies to a state.
+bool is_io_call(const pte::Plan& plan, const pte::KernelCall& call);
 
 }  // namespace isthmus::run

@@ -48,7 +48,7 @@ class TosaDelegate final : public Delegate {
   static Expected<LiveTensor*> argument(Slot& slot, const tosa::Port& port, bool is_written, std::size_t at) {
     auto* tensor = std::get_if<LiveTensor>(&slot);
     if (tensor == nullptr || !port.takes(tensor->dtype)) {
-      return bad_input(fmt::format("argument {} is no tensor of {}", at, name_of(port.dtype)));
+      return bad_input(fmt::format("argument {} is not a tensor of {}", at, name_of(port.dtype)));
     }
     TRY(check_memory(*tensor, is_written, at));
     return tensor;

@@ -53,7 +53,7 @@ class XnnpackDelegate final : public Delegate {
       if (externals[i].role == xnn::Role::kInternal) continue;
       const auto* tensor = std::get_if<LiveTensor>(&slots[args[i]]);
       if (tensor == nullptr || !fits(tensor->dtype, externals[i])) {
-        return bad_input(fmt::format("argument {} is no tensor of {}", i, xnn::name_of(externals[i].datatype)));
+        return bad_input(fmt::format("argument {} is not a tensor of {}", i, xnn::name_of(externals[i].datatype)));
       }
       TRY(check_memory(*tensor, externals[i].role == xnn::Role::kOutput, i));
       if (externals[i].role == xnn::Role::kInput) {

@@ -56,7 +56,7 @@ class Executor {
       return bad_input(fmt::format("{} takes {} arguments, not {}", kernel.name, kernel.arity(), call.args.size()));
     }
     ++state_.statistics.host_calls;
-    if (is_border_call(*state_.plan, kernel, call.args)) ++state_.statistics.border_calls;
+    if (is_io_call(*state_.plan, kernel, call.args)) ++state_.statistics.io_calls;
     const double before = state_.statistics.host_seconds;
     {
       const Stopwatch stopwatch(state_.statistics.host_seconds);
@@ -112,7 +112,7 @@ class Executor {
       const Tensor elements = TRY(read(*tensor));
       is_true = std::ranges::all_of(elements.bytes(), [](std::byte b) { return b != std::byte{0}; });
     } else {
-      return bad_input("the condition of a jump is no bool");
+      return bad_input("the condition of a jump is not a bool");
     }
     return is_true ? Jump() : Jump(call.destination);
   }
@@ -153,7 +153,7 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
   if (!state.fresh_slots.empty()) state.slots = state.fresh_slots;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto* tensor = std::get_if<LiveTensor>(&state.slots[state.tensor_inputs[i]]);
-    if (tensor == nullptr) return bad_input(fmt::format("input {} is no tensor any more", i));
+    if (tensor == nullptr) return bad_input(fmt::format("input {} is not a tensor any more", i));
     TRY(within(write(*tensor, inputs[i]), [&] { return fmt::format("input {}", i); }));
   }
   TRY(execute(state));

@@ -82,7 +82,7 @@ class Loader {
     state_->memory_bytes = *total;
     state_->memory.push_back(allocate(bytes));
     std::byte* start = state_->memory.back().start;
-    if (start == nullptr) return fail(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes", bytes));
+    if (start == nullptr) return fail(ErrorKind::kEnvironment, fmt::format("out of memory: {} bytes", bytes));
     return start;
   }
   Expected<void> make_memory() {

@@ -34,7 +34,7 @@ double percentile(const std::vector<double>& sorted, double share) {
 Statistics per_run(const Statistics& before, const Statistics& after, std::uint64_t runs) {
   const auto count = static_cast<double>(runs);
   return {(after.delegate_calls - before.delegate_calls) / runs, (after.host_calls - before.host_calls) / runs,
-          (after.border_calls - before.border_calls) / runs, (after.delegate_seconds - before.delegate_seconds) / count,
+          (after.io_calls - before.io_calls) / runs, (after.delegate_seconds - before.delegate_seconds) / count,
           (after.host_seconds - before.host_seconds) / count};
 }
 

@@ -41,7 +41,7 @@ struct StateInfo {
 struct Statistics {
   std::uint64_t delegate_calls = 0;
   std::uint64_t host_calls = 0;
-  std::uint64_t border_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
+  std::uint64_t io_calls = 0;  // those host calls that quantize an input or dequantize an output of the model
   double delegate_seconds = 0;
   double host_seconds = 0;
 };

@@ -10,7 +10,7 @@
 #include "interpret/integer.h"
 #include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
-#include "ir/nearest_quantized.h"
+#include "ir/quantized.h"
 #include "ir/readers.h"
 #include "ops/halves.h"
 #include "ops/table.h"
@@ -40,8 +40,8 @@ class Applier {
     for (const GraphState& state : graph_.states()) TRY(add_state(state));
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
       switch (plan_.precision[n]) {
-        case Precision::kCodes:
-          TRY(add_codes_node(NodeId{n}));
+        case Precision::kQuantized:
+          TRY(add_quantized_node(NodeId{n}));
           break;
         case Precision::kRows:
           TRY(add_rows_node(NodeId{n}));
@@ -60,8 +60,8 @@ class Applier {
   using Place = std::pair<ValueId, std::uint32_t>;  // a value in the parameters of a group
 
   std::uint32_t group_of(ValueId id) const { return *plan_.group_of[id.index]; }
-  bool is_made_in_codes(ValueId id) const {
-    return plan_.states_in_codes.contains(id) || isthmus::is_made_in_codes(graph_, plan_.precision, config_, id);
+  bool is_made_quantized(ValueId id) const {
+    return plan_.quantized_states.contains(id) || isthmus::is_made_quantized(graph_, plan_.precision, config_, id);
   }
   TensorType type_in(ValueId id, std::uint32_t group) const {
     return {plan_.groups[group].storage, graph_.type(id).shape, plan_.groups[group].quant};
@@ -88,7 +88,7 @@ class Applier {
     return emit(Op::kDequantize, DequantizeAttrs{}, input, stem, std::move(type), stands_for);
   }
 
-  // 8-bit codes without sign are those with it, moved by half of their number.
+  // Unsigned 8-bit values are signed ones plus 128.
   static Quant unsigned_quant(Quant quant) {
     quant.zero_point += 128;
     return quant;
@@ -96,36 +96,36 @@ class Applier {
 
   void add_input(ValueId id) {
     const Value& value = graph_[id];
-    if (!is_made_in_codes(id)) {
+    if (!is_made_quantized(id)) {
       in_float_[id.index] = out_.add_input(value.name, value.type);
       remember(*in_float_[id.index], id);
       return;
     }
     const std::uint32_t group = group_of(id);
     TensorType type = type_in(id, group);
-    if (config_.inputs == BorderType::kInt8) {
-      in_codes_[{id, group}] = out_.add_input(value.name, std::move(type));
-      remember(in_codes_[{id, group}], id);
+    if (config_.inputs == IoType::kInt8) {
+      quantized_[{id, group}] = out_.add_input(value.name, std::move(type));
+      remember(quantized_[{id, group}], id);
       return;
     }
-    TensorType border{DType::kU8, value.type.shape, unsigned_quant(plan_.groups[group].quant)};
-    const ValueId input = out_.add_input(value.name, std::move(border));
+    TensorType io_type{DType::kU8, value.type.shape, unsigned_quant(plan_.groups[group].quant)};
+    const ValueId input = out_.add_input(value.name, std::move(io_type));
     remember(input, id);
-    in_codes_[{id, group}] = emit(Op::kRescale, NoAttrs{}, input, value.name + ".codes", std::move(type), id);
+    quantized_[{id, group}] = emit(Op::kRescale, NoAttrs{}, input, value.name + ".quantized", std::move(type), id);
   }
 
   Expected<void> add_state(const GraphState& state) {
     const Value& value = graph_[state.value];
-    if (!is_made_in_codes(state.value)) {
+    if (!is_made_quantized(state.value)) {
       in_float_[state.value.index] = out_.add_state(value.name, value.type, state.initial);
       remember(*in_float_[state.value.index], state.value);
       return {};
     }
     const std::uint32_t group = group_of(state.value);
     const TensorType type = type_in(state.value, group);
-    Constant codes = TRY(within(codes_of(state.initial, type), [&] { return "state %" + value.name; }));
-    const ValueId made = out_.add_state(value.name, type, std::move(codes));
-    in_codes_[{state.value, group}] = made;
+    Constant quantized = TRY(within(quantize_constant(state.initial, type), [&] { return "state %" + value.name; }));
+    const ValueId made = out_.add_state(value.name, type, std::move(quantized));
+    quantized_[{state.value, group}] = made;
     remember(made, state.value);
     return {};
   }
@@ -136,26 +136,26 @@ class Applier {
     if (const Constant* constant = graph_.constant(id)) {
       known = out_.add_constant(graph_[id].name, graph_.type(id), *constant);
     } else {
-      known = dequantized(in_codes_.at({id, group_of(id)}), graph_[id].name + ".float", graph_.type(id), id);
+      known = dequantized(quantized_.at({id, group_of(id)}), graph_[id].name + ".float", graph_.type(id), id);
     }
     return *known;
   }
 
-  ValueId as_codes(ValueId id, std::uint32_t group) {
-    const auto found = in_codes_.find({id, group});
-    if (found != in_codes_.end()) return found->second;
+  ValueId as_quantized(ValueId id, std::uint32_t group) {
+    const auto found = quantized_.find({id, group});
+    if (found != quantized_.end()) return found->second;
     TensorType type = type_in(id, group);
     ValueId made{};
-    if (!is_made_in_codes(id)) {
+    if (!is_made_quantized(id)) {
       QuantizeAttrs attrs;
       attrs.dtype = type.dtype;
-      attrs.min = code_range(type.dtype).min;
-      attrs.max = code_range(type.dtype).max;
-      made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".codes", std::move(type), id);
+      attrs.min = quantized_range(type.dtype).min;
+      attrs.max = quantized_range(type.dtype).max;
+      made = emit(Op::kQuantize, attrs, *in_float_[id.index], graph_[id].name + ".quantized", std::move(type), id);
     } else {
-      made = rescaled(id, in_codes_.at({id, group_of(id)}), type);
+      made = rescaled(id, quantized_.at({id, group_of(id)}), type);
     }
-    return in_codes_[{id, group}] = made;
+    return quantized_[{id, group}] = made;
   }
 
   // In several steps where the device has none that is large enough.
@@ -174,26 +174,26 @@ class Applier {
     return emit(Op::kRescale, NoAttrs{}, from, graph_[id].name + ".rescaled", to, id);
   }
 
-  // Large constant data of a float node are kept as codes: a quarter of the file, for one conversion in each run.
-  bool is_kept_as_codes(const Node& node, std::size_t i) const {
+  // Large constant data of a float node are kept quantized: a quarter of the file, for one conversion in each run.
+  bool is_kept_quantized(const Node& node, std::size_t i) const {
     constexpr std::int64_t kMinElements = 4096;
     const Constant* constant = graph_.constant(node.inputs[i]);
     return plan_.has_ranges && target_.integers.has_float && constant != nullptr && constant->data &&
            constant->data->dtype == DType::kF32 && constant->data->element_count() >= kMinElements &&
            is_data_input(node.op, i) && !node.in_float;
   }
-  // Nothing where some have no code.
-  Expected<std::optional<ValueId>> kept_codes(ValueId id) {
+  // Nothing where some have no quantized value.
+  Expected<std::optional<ValueId>> kept_quantized(ValueId id) {
     const Tensor data = Tensor::from(*graph_.constant(id)->data);
     const Moments moments = measure(data.data<float>());
     if (moments.nans + moments.infinities > 0) return std::optional<ValueId>();
     const Range range{static_cast<double>(moments.min), static_cast<double>(moments.max)};
-    return TRY(constant_codes(id, parameters_of(range, DType::kI8), DType::kI8));
+    return TRY(quantized_constant(id, parameters_of(range, DType::kI8), DType::kI8));
   }
-  Expected<ValueId> from_codes(ValueId id) {
-    const auto codes = TRY(kept_codes(id));
-    if (!codes) return as_float(id);
-    return dequantized(*codes, graph_[id].name + ".float", graph_.type(id), id);
+  Expected<ValueId> from_quantized(ValueId id) {
+    const auto quantized = TRY(kept_quantized(id));
+    if (!quantized) return as_float(id);
+    return dequantized(*quantized, graph_[id].name + ".float", graph_.type(id), id);
   }
 
   // Rows of a table whose numbers lose too much in 8 bits: each is kept as two int8 numbers, the second of which is
@@ -218,22 +218,24 @@ class Applier {
     std::vector<std::int64_t> sizes = data.sizes();
     const auto length = static_cast<std::size_t>(sizes.back());
     sizes.back() *= 2;
-    Tensor codes(DType::kI8, sizes);
+    Tensor quantized(DType::kI8, sizes);
     const auto round = [](double steps) { return std::clamp(std::nearbyint(steps), -127.0, 127.0); };
     for (std::size_t i = 0; i < data.data<float>().size(); ++i) {
       const std::size_t at = i / length * 2 * length + i % length;
       const double steps = static_cast<double>(data.data<float>()[i]) / scale;
-      codes.mutable_data<std::int8_t>()[at] = static_cast<std::int8_t>(round(steps));
-      codes.mutable_data<std::int8_t>()[at + length] = static_cast<std::int8_t>(round((steps - round(steps)) * kParts));
+      quantized.mutable_data<std::int8_t>()[at] = static_cast<std::int8_t>(round(steps));
+      quantized.mutable_data<std::int8_t>()[at + length] =
+          static_cast<std::int8_t>(round((steps - round(steps)) * kParts));
     }
-    const Constant constant{graph_.constant(node.inputs[0])->fqn, codes.view(), std::nullopt};
-    const ValueId table = out_.add_constant(out_.unused_name(graph_[node.inputs[0]].name + ".codes"),
+    const Constant constant{graph_.constant(node.inputs[0])->fqn, quantized.view(), std::nullopt};
+    const ValueId table = out_.add_constant(out_.unused_name(graph_[node.inputs[0]].name + ".quantized"),
                                             {DType::kI8, Shape(sizes.begin(), sizes.end()), quant}, constant);
     Shape shape = graph_.type(output).shape;
     shape.back() = Dim(sizes.back());
     const std::string& name = graph_[output].name;
-    const NodeId picked = out_.add_node(node.op, node.attrs, {table, as_float(node.inputs[1])},
-                                        {{out_.unused_name(name + ".codes"), {DType::kI8, shape, quant}}}, node.origin);
+    const NodeId picked =
+        out_.add_node(node.op, node.attrs, {table, as_float(node.inputs[1])},
+                      {{out_.unused_name(name + ".quantized"), {DType::kI8, shape, quant}}}, node.origin);
     const ValueId halves = dequantized(out_[picked].outputs[0], name + ".halves", {DType::kF32, shape});
     Emitter emitter(out_);
     emitter.begin(node.origin, name);
@@ -241,11 +243,11 @@ class Applier {
     return true;
   }
 
-  // Of a table, only what is picked is converted: the codes are picked first. False where that cannot be.
-  Expected<bool> add_picked_codes(const Node& node) {
-    if (node.op == Op::kForeign || !picks_elements(node.op) || !is_kept_as_codes(node, 0)) return false;
+  // Of a table, only what is picked is converted: the quantized values are picked first. False where that cannot be.
+  Expected<bool> add_picked_quantized(const Node& node) {
+    if (node.op == Op::kForeign || !picks_elements(node.op) || !is_kept_quantized(node, 0)) return false;
     if (config_.widen > 0 && TRY(add_picked_halves(node))) return true;
-    const auto table = TRY(kept_codes(node.inputs[0]));
+    const auto table = TRY(kept_quantized(node.inputs[0]));
     if (!table) return false;
     std::vector<ValueId> inputs{*table};
     for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(as_float(node.inputs[i]));
@@ -253,7 +255,7 @@ class Applier {
     const TensorType& type = graph_.type(output);
     const NodeId made = out_.add_node(
         node.op, node.attrs, std::move(inputs),
-        {{out_.unused_name(graph_[output].name + ".codes"), {DType::kI8, type.shape, out_.type(*table).quant}}},
+        {{out_.unused_name(graph_[output].name + ".quantized"), {DType::kI8, type.shape, out_.type(*table).quant}}},
         node.origin);
     remember(out_[made].outputs[0], output);
     in_float_[output.index] = dequantized(out_[made].outputs[0], graph_[output].name, type, output);
@@ -268,11 +270,11 @@ class Applier {
       hand_on(node.inputs[0], made, node.outputs[0]);
       return {};
     }
-    if (TRY(add_picked_codes(node))) return {};
+    if (TRY(add_picked_quantized(node))) return {};
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      inputs.push_back(is_kept_as_codes(node, i) ? TRY(from_codes(input)) : as_float(input));
+      inputs.push_back(is_kept_quantized(node, i) ? TRY(from_quantized(input)) : as_float(input));
     }
     std::vector<Result> results;
     for (const ValueId output : node.outputs) {
@@ -287,16 +289,17 @@ class Applier {
     return {};
   }
 
-  // Constant data as codes.
-  Expected<ValueId> constant_codes(ValueId id, const Quant& quant, DType storage) {
+  // Quantized constant data.
+  Expected<ValueId> quantized_constant(ValueId id, const Quant& quant, DType storage) {
     const TensorType type{storage, graph_.type(id).shape, quant};
-    Constant codes = TRY(within(codes_of(*graph_.constant(id), type), [&] { return "constant %" + graph_[id].name; }));
-    return out_.add_constant(out_.unused_name(graph_[id].name + ".codes"), type, std::move(codes));
+    Constant quantized =
+        TRY(within(quantize_constant(*graph_.constant(id), type), [&] { return "constant %" + graph_[id].name; }));
+    return out_.add_constant(out_.unused_name(graph_[id].name + ".quantized"), type, std::move(quantized));
   }
-  Expected<Constant> codes_of(const Constant& constant, const TensorType& type) const {
+  Expected<Constant> quantize_constant(const Constant& constant, const TensorType& type) const {
     if (!plan_.has_ranges) return without_data(constant);
     if (!constant.data) return bad_input("it has no data");
-    return Constant{constant.fqn, isthmus::codes_of(Tensor::from(*constant.data), type).view(), std::nullopt};
+    return Constant{constant.fqn, isthmus::quantized_tensor(Tensor::from(*constant.data), type).view(), std::nullopt};
   }
   static Constant without_data(const Constant& constant) { return {constant.fqn, std::nullopt, 0}; }
 
@@ -307,47 +310,48 @@ class Applier {
     if (graph_.constant(value) != nullptr) {
       if (is_tied) {
         const Group& group = plan_.groups[group_of(node.outputs[0])];
-        return constant_codes(value, group.quant, group.storage);
+        return quantized_constant(value, group.quant, group.storage);
       }
-      const ReaderCodes& codes = plan_.constants.at({id, i});
-      return constant_codes(value, codes.quant, codes.storage);
+      const ReaderParams& params = plan_.constants.at({id, i});
+      return quantized_constant(value, params.quant, params.storage);
     }
     if (graph_.type(value).dtype != DType::kF32) return as_float(value);
-    const ValueId codes = as_codes(value, group_of(is_tied ? node.outputs[0] : value));
+    const ValueId quantized = as_quantized(value, group_of(is_tied ? node.outputs[0] : value));
     const auto fewer = plan_.narrowed.find({id, i});
-    if (fewer == plan_.narrowed.end()) return codes;
+    if (fewer == plan_.narrowed.end()) return quantized;
     // All readers that take fewer bits take the same.
     const auto [found, is_new] = narrowed_.try_emplace(value);
     if (is_new) {
-      found->second = rescaled(value, codes, {fewer->second.storage, graph_.type(value).shape, fewer->second.quant});
+      found->second =
+          rescaled(value, quantized, {fewer->second.storage, graph_.type(value).shape, fewer->second.quant});
     }
     return found->second;
   }
 
-  // A clamp whose bounds lie at or beyond the ends of the codes does nothing.
+  // A clamp whose bounds lie at or beyond the ends of the quantized values does nothing.
   bool is_dropped(const Node& node) const {
     const auto* clamp = std::get_if<ClampAttrs>(&node.attrs);
     if (clamp == nullptr || !plan_.has_ranges) return false;
     const std::uint32_t group = group_of(node.outputs[0]);
     const ValueId input = node.inputs[0];
-    if (!is_made_in_codes(input) || group_of(input) != group) return false;
+    if (!is_made_quantized(input) || group_of(input) != group) return false;
     const Quant& quant = plan_.groups[group].quant;
-    const CodeRange codes = code_range(plan_.groups[group].storage);
-    return nearest_code(clamp->min, quant) <= codes.min && nearest_code(clamp->max, quant) >= codes.max;
+    const QuantizedRange limits = quantized_range(plan_.groups[group].storage);
+    return nearest_quantized(clamp->min, quant) <= limits.min && nearest_quantized(clamp->max, quant) >= limits.max;
   }
 
-  Expected<void> add_codes_node(NodeId id) {
+  Expected<void> add_quantized_node(NodeId id) {
     const Node& node = graph_[id];
     const ValueId output = node.outputs[0];
     if (def(node.op).flow == QFlow::kPins) {
       const ValueId made = TRY(data_input(id, 0));
-      in_codes_[{output, group_of(output)}] = made;
+      quantized_[{output, group_of(output)}] = made;
       if (graph_.constant(node.inputs[0]) == nullptr) hand_on(node.inputs[0], made, output);
       return {};
     }
     if (is_dropped(node)) {
-      const ValueId made = in_codes_.at({node.inputs[0], group_of(output)});
-      in_codes_[{output, group_of(output)}] = made;
+      const ValueId made = quantized_.at({node.inputs[0], group_of(output)});
+      quantized_[{output, group_of(output)}] = made;
       hand_on(node.inputs[0], made, output);
       return {};
     }
@@ -367,7 +371,7 @@ class Applier {
         node.origin);
     const ValueId result = out_[made].outputs[0];
     if (is_real) {
-      in_codes_[{output, group_of(output)}] = result;
+      quantized_[{output, group_of(output)}] = result;
     } else {
       in_float_[output.index] = result;
     }
@@ -375,14 +379,14 @@ class Applier {
     return {};
   }
 
-  // Floats in and out; the weight alone is in codes.
+  // Floats in and out; only the weight is quantized.
   Expected<void> add_rows_node(NodeId id) {
     const Node& node = graph_[id];
     const ValueId weight = node.inputs[1];
     const Constant& weights = *graph_.constant(weight);
     const std::int32_t axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape).value_or(0);
     std::vector<ValueId> inputs{as_float(node.inputs[0])};
-    const std::string name = out_.unused_name(graph_[weight].name + ".codes");
+    const std::string name = out_.unused_name(graph_[weight].name + ".quantized");
     const std::size_t channels = static_cast<std::size_t>(graph_.type(weight).shape[0].value());
     if (!plan_.has_ranges) {
       inputs.push_back(out_.add_constant(
@@ -413,14 +417,14 @@ class Applier {
     const ValueId weight = node.inputs[1];
     const std::optional<std::int32_t> axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape);
     const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : weight;
-    const std::string weight_name = out_.unused_name(graph_[weight].name + ".codes");
+    const std::string weight_name = out_.unused_name(graph_[weight].name + ".quantized");
     const Constant& weights = *graph_.constant(weight);
     if (!plan_.has_ranges) {
       inputs.push_back(out_.add_constant(weight_name, {DType::kI8, graph_.type(weight).shape, Quant{{1.0F}, 0, -1}},
                                          without_data(weights)));
       if (node.inputs.size() > 2) {
         const Quant quant{{bias_scale(out_.type(inputs[0]).quant->scale(), 1.0F)}, 0, -1};
-        inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".codes"),
+        inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".quantized"),
                                            {DType::kI32, graph_.type(bias).shape, quant},
                                            without_data(*graph_.constant(bias))));
       }
@@ -436,7 +440,7 @@ class Applier {
     inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape(layer.weights), layer.weight_quant},
                                        Constant{weights.fqn, layer.weights, std::nullopt}));
     const std::string bias_name = offsets != nullptr ? graph_[bias].name : graph_[weight].name + ".bias";
-    inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".codes"),
+    inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".quantized"),
                                        {DType::kI32, shape(layer.bias), layer.bias_quant},
                                        Constant{{}, layer.bias, std::nullopt}));
     return {};
@@ -471,7 +475,7 @@ class Applier {
     const auto axis = static_cast<std::uint32_t>(channel_axis(node.op, rank));
     const auto channels = found->second.channels.find(axis);
     if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
-    // In steps of about those that the codes have, which is much more than two CPUs differ by.
+    // In steps of about those that the quantized values have, which is much more than two CPUs differ by.
     const Moments& moments = found->second.moments;
     const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
     const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
@@ -487,7 +491,7 @@ class Applier {
     for (const Output& output : graph_.outputs()) {
       Output made = output;
       if (const auto* id = std::get_if<ValueId>(&output.value)) {
-        made.value = output.kind == OutputKind::kResult ? border_value(config_.outputs, *id)
+        made.value = output.kind == OutputKind::kResult ? io_value(config_.outputs, *id)
                                                         : written_value(*graph_.find(output.target), *id);
       }
       out_.add_output(std::move(made));
@@ -495,16 +499,16 @@ class Applier {
   }
   // What the model writes back to a state or an input, in the form that has.
   ValueId written_value(ValueId target, ValueId id) {
-    if (graph_.state(target) == nullptr) return border_value(config_.inputs, id, plan_.group_of[target.index]);
-    return is_made_in_codes(target) ? as_codes(id, group_of(target)) : as_float(id);
+    if (graph_.state(target) == nullptr) return io_value(config_.inputs, id, plan_.group_of[target.index]);
+    return is_made_quantized(target) ? as_quantized(id, group_of(target)) : as_float(id);
   }
-  ValueId border_value(BorderType border, ValueId id, std::optional<std::uint32_t> wanted = {}) {
-    const bool can_be_codes = graph_.type(id).dtype == DType::kF32 && plan_.group_of[id.index].has_value();
-    if (border == BorderType::kFloat || !can_be_codes) return as_float(id);
+  ValueId io_value(IoType type, ValueId id, std::optional<std::uint32_t> wanted = {}) {
+    const bool can_be_quantized = graph_.type(id).dtype == DType::kF32 && plan_.group_of[id.index].has_value();
+    if (type == IoType::kFloat || !can_be_quantized) return as_float(id);
     const std::uint32_t group = wanted.value_or(group_of(id));
-    const ValueId codes = as_codes(id, group);
-    if (border == BorderType::kInt8) return codes;
-    return emit(Op::kRescale, NoAttrs{}, codes, graph_[id].name + ".border",
+    const ValueId quantized = as_quantized(id, group);
+    if (type == IoType::kInt8) return quantized;
+    return emit(Op::kRescale, NoAttrs{}, quantized, graph_[id].name + ".io",
                 {DType::kU8, graph_.type(id).shape, unsigned_quant(plan_.groups[group].quant)}, id);
   }
 
@@ -517,7 +521,7 @@ class Applier {
   std::vector<NodeSettings> settings_;
   Graph out_;
   std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
-  std::map<Place, ValueId> in_codes_;
+  std::map<Place, ValueId> quantized_;
   std::map<ValueId, ValueId> narrowed_;
   std::vector<std::size_t> readers_;  // by value of the float graph
   std::vector<std::optional<ValueId>> source_;

@@ -1,4 +1,4 @@
-// Scales of channels, codes, and the bias that goes with them.
+// Scales of channels, quantized values, and the bias that goes with them.
 #include "quantize/apply/weights.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace isthmus {
 namespace {
 
-constexpr double kMaxCode = 127;
-// Of weights that are codes already: the one step below -127 is lost, and no other.
+constexpr double kQuantMax = 127;
+// Of weights that are quantized already: the one step below -127 is lost, and no other.
 constexpr int kMaxSteps = 128;
 // A bias uses no more than this much of an int32: the sum that is added to it needs the rest.
 constexpr double kMaxBias = 0x1p30;
@@ -59,7 +59,9 @@ Channels channels_of(const Node& node, const TensorView& weights) {
   return {weights.sizes, 1, std::get<ConvTransposeAttrs>(node.attrs).groups};
 }
 
-double code_of(double number, double scale) { return std::clamp(std::nearbyint(number / scale), -kMaxCode, kMaxCode); }
+double quantized_value(double number, double scale) {
+  return std::clamp(std::nearbyint(number / scale), -kQuantMax, kQuantMax);
+}
 
 double largest(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
   double most = 0;
@@ -84,8 +86,8 @@ double square_error(std::span<const float> numbers, float scale, float inverse) 
   std::array<float, kLanes> sums{};
   const auto error = [&](float number) {
     // Rounds as nearbyint does, without a call.
-    const float code = std::min(std::max((number * inverse + 0x1.8p23F) - 0x1.8p23F, -127.0F), 127.0F);
-    const float rest = number - code * scale;
+    const float q = std::min(std::max((number * inverse + 0x1.8p23F) - 0x1.8p23F, -127.0F), 127.0F);
+    const float rest = number - q * scale;
     return rest * rest;
   };
   std::size_t at = 0;
@@ -102,10 +104,10 @@ double square_error(std::span<const float> numbers, float scale, float inverse) 
 double least_squares_scale(const Channels& layout, std::span<const float> numbers, std::size_t channel, double most) {
   constexpr int kCandidates = 20;
   constexpr double kStep = 0.0125;
-  double best_scale = most / kMaxCode;
+  double best_scale = most / kQuantMax;
   double best_loss = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kCandidates; ++i) {
-    const auto scale = static_cast<float>(most * (1 - kStep * i) / kMaxCode);
+    const auto scale = static_cast<float>(most * (1 - kStep * i) / kQuantMax);
     const float inverse = 1 / scale;
     double loss = 0;
     layout.each_run(numbers, channel, [&](std::span<const float> run) { loss += square_error(run, scale, inverse); });
@@ -117,15 +119,15 @@ double least_squares_scale(const Channels& layout, std::span<const float> number
   return best_scale;
 }
 
-// Of weights that are codes already, as an archive that is quantized has them. Where they need less than half of the
-// codes, steps are so many times finer that they do: the weights are as exact, and a bias loses less.
+// Of weights that are quantized already, as an archive that is quantized has them. Where they need less than half of
+// the quantized values, steps are finer by a whole factor: the weights are as exact, and a bias loses less.
 std::optional<double> weight_grid(std::span<const float> numbers) {
   const auto grid = grid_of(numbers, kMaxSteps);
   if (!grid) return std::nullopt;
   double most = 0;
   for (const float number : numbers) most = std::max(most, std::abs(static_cast<double>(number)));
-  const double codes = std::round(most / static_cast<double>(*grid));
-  return static_cast<double>(*grid) / std::max(std::floor(kMaxCode / codes), 1.0);
+  const double steps = std::round(most / static_cast<double>(*grid));
+  return static_cast<double>(*grid) / std::max(std::floor(kQuantMax / steps), 1.0);
 }
 std::optional<double> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
   std::vector<float> all;
@@ -138,7 +140,7 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
                    const LayerOptions& options, std::span<float> offsets) {
   if (options.sums == nullptr || options.result_scale == 0) return;
   for (std::size_t c = 0; c < offsets.size(); ++c) {
-    const double rounded = largest(layout, numbers, c) / kMaxCode * static_cast<double>(layout.outer * layout.inner);
+    const double rounded = largest(layout, numbers, c) / kQuantMax * static_cast<double>(layout.outer * layout.inner);
     const double products =
         kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, c) + rounded);
     const double most = products + 512 * static_cast<double>(options.result_scale);
@@ -153,7 +155,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
     const double own = largest(layout, numbers, c);
     most = std::max(most, own);
-    scales[c] = own / kMaxCode;
+    scales[c] = own / kQuantMax;
     const auto grid = options.per_channel ? own_grid(layout, numbers, c) : std::nullopt;
     if (grid) {
       scales[c] = *grid;
@@ -162,7 +164,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
     }
   }
   // A channel without weights has a scale like the others.
-  double usual = most > 0 ? most / kMaxCode : 1;
+  double usual = most > 0 ? most / kQuantMax : 1;
   if (!options.per_channel) usual = weight_grid(numbers).value_or(usual);
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
@@ -190,23 +192,23 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
 }
 
 // Neighbours in an image are much alike, so that errors of neighbouring weights of one sign add up. Rounds some weights
-// of each window the other way, those that lie between two codes first, as long as that lowers the power of the error
-// in the result: of the errors themselves, and of their sum, each with its share.
-void balance(std::span<const float> numbers, double scale, std::span<std::int8_t> codes) {
+// of each window the other way, those that lie between two quantized values first, as long as that lowers the power of
+// the error in the result: of the errors themselves, and of their sum, each with its share.
+void balance(std::span<const float> numbers, double scale, std::span<std::int8_t> quantized) {
   constexpr double kAlike = 0.25;  // the correlation of neighbours, with care
-  const auto error = [&](std::size_t i) { return codes[i] - static_cast<double>(numbers[i]) / scale; };
+  const auto error = [&](std::size_t i) { return quantized[i] - static_cast<double>(numbers[i]) / scale; };
   double sum = 0;
-  for (std::size_t i = 0; i < codes.size(); ++i) sum += error(i);
-  for (std::size_t flips = 0; flips < codes.size(); ++flips) {
+  for (std::size_t i = 0; i < quantized.size(); ++i) sum += error(i);
+  for (std::size_t flips = 0; flips < quantized.size(); ++flips) {
     const int step = sum > 0 ? -1 : 1;
     std::size_t best = 0;
-    for (std::size_t i = 1; i < codes.size(); ++i) {
+    for (std::size_t i = 1; i < quantized.size(); ++i) {
       if (step * error(i) < step * error(best)) best = i;
     }
     const double own = 1 + 2 * step * error(best);
     const bool pays = (1 - kAlike) * own + kAlike * (1 - 2 * std::abs(sum)) < 0;
-    if (!pays || std::abs(codes[best] + step) > static_cast<int>(kMaxCode)) return;
-    codes[best] = static_cast<std::int8_t>(codes[best] + step);
+    if (!pays || std::abs(quantized[best] + step) > static_cast<int>(kQuantMax)) return;
+    quantized[best] = static_cast<std::int8_t>(quantized[best] + step);
     sum += step;
   }
 }
@@ -230,7 +232,8 @@ TensorView view_of(DType dtype, std::vector<std::int64_t> sizes, std::vector<std
 
 // What the result of a channel gains on average because its weights were rounded.
 double gained(const Node& node, const Channels& layout, std::span<const float> numbers,
-              std::span<const std::int8_t> codes, float scale, std::size_t channel, const std::vector<double>& means) {
+              std::span<const std::int8_t> quantized, float scale, std::size_t channel,
+              const std::vector<double>& means) {
   const auto* conv = std::get_if<ConvAttrs>(&node.attrs);
   const std::size_t groups = conv == nullptr ? 1 : static_cast<std::size_t>(conv->groups);
   const std::size_t inputs = means.size() / groups;
@@ -240,7 +243,7 @@ double gained(const Node& node, const Channels& layout, std::span<const float> n
   double sum = 0;
   for (std::size_t i = 0; i < layout.inner; ++i) {
     const std::size_t at = channel * layout.inner + i;
-    const double error = static_cast<double>(scale) * codes[at] - static_cast<double>(numbers[at]);
+    const double error = static_cast<double>(scale) * quantized[at] - static_cast<double>(numbers[at]);
     sum += error * means[first_input + i / window];
   }
   return sum;
@@ -269,7 +272,7 @@ class JointRounding {
       }
       form = error_form(moments, group, corrected);
     }
-    round_together(weights, scale, form, static_cast<int>(kMaxCode), quantized);
+    round_together(weights, scale, form, static_cast<int>(kQuantMax), quantized);
   }
 
  private:
@@ -319,7 +322,7 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   JointRounding joint(options, layout.channels);
   const std::size_t window = window_of(weights, layout);
   std::vector<std::byte> bytes(numbers.size());
-  const std::span<std::int8_t> codes(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
+  const std::span<std::int8_t> quantized(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
   std::vector<std::byte> bias_bytes(outputs * sizeof(std::int32_t));
   std::vector<float> bias_scales;
   std::vector<std::byte> float_bytes(outputs * sizeof(float));
@@ -328,7 +331,7 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     for (std::size_t o = 0; o < layout.outer; ++o) {
       for (std::size_t i = 0; i < layout.inner; ++i) {
         const std::size_t at = layout.begin(c, o) + i;
-        codes[at] = static_cast<std::int8_t>(code_of(static_cast<double>(numbers[at]), scale));
+        quantized[at] = static_cast<std::int8_t>(quantized_value(static_cast<double>(numbers[at]), scale));
       }
     }
     double offset = offsets.empty() ? 0 : static_cast<double>(offsets[c]);
@@ -336,28 +339,28 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
         options.input_means && layout.groups * layout.outer == 1 && !(options.keeps_zeros && offset == 0);
     if (is_joint) {
       const std::size_t at = c * layout.inner;
-      joint.round(numbers.subspan(at, layout.inner), scale, c, is_corrected, codes.subspan(at, layout.inner));
+      joint.round(numbers.subspan(at, layout.inner), scale, c, is_corrected, quantized.subspan(at, layout.inner));
     }
     for (std::size_t at = c * layout.inner;
          !is_joint && options.least_squares && window > 1 && at < (c + 1) * layout.inner; at += window) {
-      balance(numbers.subspan(at, window), scale, codes.subspan(at, window));
+      balance(numbers.subspan(at, window), scale, quantized.subspan(at, window));
     }
     if (is_corrected) {
-      offset -= gained(node, layout, numbers, codes, scale_of(c), c, *options.input_means);
+      offset -= gained(node, layout, numbers, quantized, scale_of(c), c, *options.input_means);
     }
     const auto float_offset = static_cast<float>(offset);
     std::memcpy(float_bytes.data() + c * sizeof(float_offset), &float_offset, sizeof(float_offset));
     const float offset_scale = bias_scale(input_scale, scale_of(c));
     if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
-    const double code = std::nearbyint(offset / static_cast<double>(offset_scale));
+    const double q = std::nearbyint(offset / static_cast<double>(offset_scale));
     double most = 2 * kMaxBias - 1;
     if (options.sums != nullptr && options.result_scale > 0) {
       // With a bias beyond this, every sum saturates as it does with this one.
       const double shown = 512 * static_cast<double>(options.result_scale) / static_cast<double>(offset_scale);
-      const double products = kMaxInputDifference * sum_of(layout, std::span<const std::int8_t>(codes), c);
+      const double products = kMaxInputDifference * sum_of(layout, std::span<const std::int8_t>(quantized), c);
       most = std::min(std::ceil(products + shown), kMaxBias);
     }
-    const auto stored = static_cast<std::int32_t>(std::clamp(code, -most, most));
+    const auto stored = static_cast<std::int32_t>(std::clamp(q, -most, most));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
   }
   const bool has_list = scales.size() > 1 || (options.per_channel && outputs == 1);

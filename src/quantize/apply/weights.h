@@ -1,4 +1,4 @@
-// Weights and biases of one layer as codes.
+// Quantized weights and biases of one layer.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace isthmus {
 
-// The largest difference between a code of 8 bits and a zero point.
+// The largest difference between an int8 value and a zero point.
 constexpr double kMaxInputDifference = 255;
 
 struct LayerOptions {
@@ -27,7 +27,7 @@ struct LayerOptions {
   const LayerMoments* moments = nullptr;
   // Channels without a bias get none: they take zeros to zeros, and what reads them may divide by their norm.
   bool keeps_zeros = false;
-  // Of the device, for input codes of 8 bits; null where it has none.
+  // Of the device, for int8 inputs; null where it has none.
   const SumLimit* sums = nullptr;
   float result_scale = 0;  // 0: the result is in float
 };
@@ -37,18 +37,18 @@ struct QuantizedLayer {
   Quant weight_quant;
   TensorView bias;
   Quant bias_quant;
-  TensorView float_bias;  // the same before it became codes
+  TensorView float_bias;  // the same before it was quantized
 };
 
-// The sum of the magnitudes of each output channel's weights, of floats or codes, and the number of these.
+// The sum of the magnitudes of each output channel's weights, of floats or quantized values, and the number of these.
 struct Magnitudes {
   std::vector<double> sums;
   double count = 0;
 };
 Magnitudes magnitudes_of(const Node& node, const TensorView& weights);
 
-// The bias may be null: then it is zero but for what it makes up for. Codes are -127 .. 127. Scales per channel need an
-// axis of the weights that numbers the output channels.
+// The bias may be null: then it is zero but for what it makes up for. Quantized values are -127 .. 127. Scales per
+// channel need an axis of the weights that numbers the output channels.
 QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const TensorView* bias, float input_scale,
                               const LayerOptions& options);
 

@@ -43,8 +43,7 @@ struct Word {
   Choice choice;
 };
 constexpr Word<DType> kStorages[] = {{"int8", DType::kI8}, {"int16", DType::kI16}};
-constexpr Word<BorderType> kBorders[] = {
-    {"float", BorderType::kFloat}, {"int8", BorderType::kInt8}, {"uint8", BorderType::kUint8}};
+constexpr Word<IoType> kIoTypes[] = {{"float", IoType::kFloat}, {"int8", IoType::kInt8}, {"uint8", IoType::kUint8}};
 constexpr Word<BiasCorrection> kCorrections[] = {{"analytic", BiasCorrection::kAnalytic},
                                                  {"sequential", BiasCorrection::kSequential},
                                                  {"off", BiasCorrection::kOff}};
@@ -165,7 +164,7 @@ Expected<void> read_rule_estimator(const toml::node& node, QuantRule& rule) {
   rule.estimator = TRY(choice(node, estimator_words()));
   return {};
 }
-// Zero has a code in every quantization, and scales are numbers that devices take.
+// Zero is exactly representable, and scales are numbers that devices take.
 Expected<void> read_range(const toml::node& node, QuantRule& rule) {
   constexpr double kMax = 1e30;
   const auto* list = node.as_array();
@@ -185,8 +184,8 @@ constexpr Key<QuantConfig> kKeys[] = {
     {"percentile", read_percentile},
     {"per_channel", read_bool<&QuantConfig::per_channel, QuantConfig>},
     {"cut_bits", read_cut_bits},
-    {"inputs", read_choice<&QuantConfig::inputs, kBorders, QuantConfig>},
-    {"outputs", read_choice<&QuantConfig::outputs, kBorders, QuantConfig>},
+    {"inputs", read_choice<&QuantConfig::inputs, kIoTypes, QuantConfig>},
+    {"outputs", read_choice<&QuantConfig::outputs, kIoTypes, QuantConfig>},
     {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>},
     {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
     {"weight_rounding", read_choice<&QuantConfig::rounds_together, kRoundings, QuantConfig>},

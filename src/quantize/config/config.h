@@ -2,9 +2,9 @@
 //
 // A quant.toml. Every key may be left out; what stands here is what is then taken, except in the rule.
 //
-//   activations = "int8"          # or "int16": the codes of values between nodes
+//   activations = "int8"          # or "int16"
 //   estimator = "mse"             # how ranges come from statistics: a row of stats/range.cc
-//   percentile = 0.9999           # for "percentile": so many of the numbers lie inside
+//   percentile = 0.9999           # for "percentile": this share of the numbers lies inside
 //   per_channel = true            # weights have a scale for each channel; false: one for each tensor
 //   cut_bits = 1.0                # a reader that loses more bits by sharing gets a rescale; 0 to 16
 //   inputs = "float"              # of the model: "float", "int8" or "uint8"
@@ -18,7 +18,7 @@
 //   wide = true                   # 16 bits for what only sums of 32 bits read, where the target has both
 //   widen = 0.1                   # share of the model's cost that 16 bits, or float where the target has it, may add
 //                                 # where they gain the outputs most
-//   promote = 0                   # so many of the worst nodes are computed in float, or have 16 bits
+//   promote = 0                   # number of worst nodes that are computed in float, or in 16 bits
 //
 //   [[rule]]                      # for the nodes that all of its globs match; as many rules as you like
 //   node = "conv_*"               # of the name of its result, without the %; '*' is any run of characters, '?' any one
@@ -47,8 +47,8 @@
 
 namespace isthmus {
 
-// The element type at the model's border.
-enum class BorderType : std::uint8_t { kFloat, kInt8, kUint8 };
+// The element type at the model's inputs and outputs.
+enum class IoType : std::uint8_t { kFloat, kInt8, kUint8 };
 
 enum class BiasCorrection : std::uint8_t {
   kOff,
@@ -74,8 +74,8 @@ struct QuantConfig {
   RangeOptions range;
   bool per_channel = true;  // weights; else one scale for each tensor
   double cut_bits = 1.0;    // what a reader may lose by sharing before a rescale is put in
-  BorderType inputs = BorderType::kFloat;
-  BorderType outputs = BorderType::kFloat;
+  IoType inputs = IoType::kFloat;
+  IoType outputs = IoType::kFloat;
   BiasCorrection bias_correction = BiasCorrection::kAnalytic;
   bool mse_weights = true;      // scales of weights by least squares, else by the largest number
   bool rounds_together = true;  // weights so that their errors cancel, by what the samples say of the layer's inputs
@@ -83,9 +83,9 @@ struct QuantConfig {
   // Rounding in the first layers goes through all others. As long as their products are no more than this share of all,
   // and their weights next to nothing, they stay in float where the target has it, or read 16 bits.
   double front = 0.075;
-  bool wide = true;                // codes of 16 bits where they cost next to nothing
+  bool wide = true;                // int16 values where they cost next to nothing
   double widen = 0.1;              // share of the model's cost that more values of 16 bits or in float may add
-  std::size_t promote = 0;         // so many of the worst nodes are computed in float, or have 16 bits
+  std::size_t promote = 0;         // number of worst nodes that are computed in float, or in 16 bits
   std::vector<QuantRule> rules;    // the last that matches wins, for each setting
   std::string file;                // of the rules, for messages
   std::vector<std::string> given;  // the keys that the user set, in files and on the command line

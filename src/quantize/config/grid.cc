@@ -8,8 +8,8 @@
 namespace isthmus {
 namespace {
 
-// How far the product of a code and a scale may be from what an archive holds, over the product: the scale, the
-// product and what was made of both are rounded.
+// How far the product of a quantized value and a scale may be from what an archive holds, over the product: the scale,
+// the product and what was made of both are rounded.
 constexpr double kTolerance = 0x1p-22;
 
 bool are_multiples(std::span<const float> numbers, double step) {

@@ -1,4 +1,4 @@
-// Scales: the least that is allowed, and the one of numbers that are codes already.
+// Scales: the least that is allowed, and the one of numbers that are quantized already.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ std::string place(const Graph& graph, const Node& node) {
   return fmt::format("%{}{}", graph[node.inputs[0]].name, origin_suffix(node.origin));
 }
 
-// Codes without sign are those with it, moved by half of their number.
+// Unsigned values are signed ones plus half of their range.
 FakeQuantizeAttrs with_sign(FakeQuantizeAttrs attrs) {
   constexpr std::int64_t kHalf = 128;
   if (attrs.dtype != DType::kU8) return attrs;
@@ -44,7 +44,7 @@ struct Refusal {
 std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const TargetDesc& target) {
   const auto& types = target.integers.storage;
   if (std::ranges::find(types, attrs.dtype) == types.end()) {
-    return Refusal{"pin-type", fmt::format("{} has no codes of {}", target.name, name_of(attrs.dtype)),
+    return Refusal{"pin-type", fmt::format("{} has no {} values", target.name, name_of(attrs.dtype)),
                    "quantize activations to int8 in PyTorch"};
   }
   const auto scale = static_cast<float>(attrs.scale);
@@ -52,30 +52,30 @@ std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const TargetDe
     return Refusal{"pin-scale", fmt::format("its scale {} is too close to nothing", float_text(attrs.scale)),
                    "give the observer in PyTorch a larger eps"};
   }
-  const CodeRange codes = code_range(attrs.dtype);
-  if (attrs.zero_point < codes.min || attrs.zero_point > codes.max) {
+  const QuantizedRange limits = quantized_range(attrs.dtype);
+  if (attrs.zero_point < limits.min || attrs.zero_point > limits.max) {
     return Refusal{"pin-zero-point",
-                   fmt::format("its zero point {} is no code of {}", attrs.zero_point, name_of(attrs.dtype)),
+                   fmt::format("its zero point {} is out of the range of {}", attrs.zero_point, name_of(attrs.dtype)),
                    "take an observer in PyTorch whose ranges contain zero"};
   }
   if (attrs.dtype == DType::kI16 && attrs.zero_point != 0) {
     return Refusal{
         "pin-zero-point",
-        fmt::format("{} has 16-bit codes around zero only, its zero point is {}", target.name, attrs.zero_point),
+        fmt::format("{} has int16 values around zero only, its zero point is {}", target.name, attrs.zero_point),
         "quantize 16-bit activations symmetrically in PyTorch"};
   }
   return std::nullopt;
 }
 
-// Whether the type has more codes than are used. A single one at an end, as symmetric ranges leave it, is seen only by
-// what would be clipped.
-bool has_more_codes(const FakeQuantizeAttrs& attrs) {
-  const CodeRange codes = code_range(attrs.dtype);
-  return attrs.min > codes.min + 1 || attrs.max < codes.max - 1;
+// Whether the type has more quantized values than are used. A single one at an end, as symmetric ranges leave it, is
+// seen only by what would be clipped.
+bool has_wider_range(const FakeQuantizeAttrs& attrs) {
+  const QuantizedRange limits = quantized_range(attrs.dtype);
+  return attrs.min > limits.min + 1 || attrs.max < limits.max - 1;
 }
-// The numbers of the first code and of the last.
+// The numbers of the first quantized value and of the last.
 ClampAttrs bounds_of(const FakeQuantizeAttrs& attrs) {
-  const auto number = [&](std::int64_t code) { return static_cast<double>(code - attrs.zero_point) * attrs.scale; };
+  const auto number = [&](std::int64_t q) { return static_cast<double>(q - attrs.zero_point) * attrs.scale; };
   return ClampAttrs{number(attrs.min), number(attrs.max)};
 }
 
@@ -95,7 +95,7 @@ std::optional<ValueId> channels_source(const Graph& graph, const Node& node) {
   return has_same ? std::optional(before->inputs[0]) : std::nullopt;
 }
 
-// Values whose parameters no code of the device can have, for one warning.
+// Values whose parameters no quantized value of the device can have, for one warning.
 class Unused {
  public:
   void add(const Graph& graph, ValueId id, const Origin& origin) {
@@ -145,10 +145,10 @@ Pins pins_of(const Graph& graph) {
 }
 
 Range range_of(const Pin& pin) {
-  const CodeRange codes = code_range(pin.storage);
+  const QuantizedRange limits = quantized_range(pin.storage);
   const auto scale = static_cast<double>(pin.quant.scale());
-  return {scale * static_cast<double>(codes.min - pin.quant.zero_point),
-          scale * static_cast<double>(codes.max - pin.quant.zero_point)};
+  return {scale * static_cast<double>(limits.min - pin.quant.zero_point),
+          scale * static_cast<double>(limits.max - pin.quant.zero_point)};
 }
 
 Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagnostics& diagnostics) {
@@ -183,10 +183,10 @@ Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagno
       continue;
     }
     emitter.begin(node.origin, name, node.in_float);
-    if (has_more_codes(attrs)) input = TRY(emitter.emit(Op::kClamp, bounds_of(attrs), {input}));
-    const CodeRange codes = code_range(attrs.dtype);
-    attrs.min = codes.min;
-    attrs.max = codes.max;
+    if (has_wider_range(attrs)) input = TRY(emitter.emit(Op::kClamp, bounds_of(attrs), {input}));
+    const QuantizedRange limits = quantized_range(attrs.dtype);
+    attrs.min = limits.min;
+    attrs.max = limits.max;
     const ValueId pinned = TRY(emitter.emit(node.op, attrs, {input}));
     if (!rewriter.graph().find(name)) rewriter.graph().rename(pinned, name);
     rewriter.replace(node.outputs[0], pinned);
@@ -222,17 +222,17 @@ Expected<Graph> with_conversions(const Graph& graph) {
       continue;
     }
     const FakeQuantizeAttrs attrs = with_sign(*given);
-    const CodeRange codes = code_range(attrs.dtype);
+    const QuantizedRange limits = quantized_range(attrs.dtype);
     const std::string& name = graph[node.outputs[0]].name;
     emitter.begin(node.origin, name, node.in_float);
-    if (attrs.min > codes.min || attrs.max < codes.max) {
+    if (attrs.min > limits.min || attrs.max < limits.max) {
       input = TRY(emitter.emit(Op::kClamp, bounds_of(attrs), {input}));
     }
     Graph& out = rewriter.graph();
     const Shape shape = graph.type(node.outputs[0]).shape;
     const NodeId there =
-        out.add_node(Op::kQuantize, QuantizeAttrs{-1, codes.min, codes.max, attrs.dtype}, {input},
-                     {{out.unused_name(name + ".codes"), {attrs.dtype, shape, pin_of(attrs).quant}}}, node.origin);
+        out.add_node(Op::kQuantize, QuantizeAttrs{-1, limits.min, limits.max, attrs.dtype}, {input},
+                     {{out.unused_name(name + ".quantized"), {attrs.dtype, shape, pin_of(attrs).quant}}}, node.origin);
     const NodeId back = out.add_node(Op::kDequantize, DequantizeAttrs{}, {out[there].outputs[0]},
                                      {{out.unused_name(name), {DType::kF32, shape}}}, node.origin);
     known.emplace_back(*given, out[back].outputs[0]);

@@ -94,7 +94,7 @@ const ValueStatistics* Ranges::find_statistics(ValueId id) {
 
 Expected<const ValueStatistics*> Ranges::statistics_of(ValueId id) {
   const ValueStatistics* found = find_statistics(id);
-  if (found == nullptr) return bad_input(fmt::format("the statistics say nothing of %{}", graph_[id].name));
+  if (found == nullptr) return bad_input(fmt::format("no statistics for %{}", graph_[id].name));
   return found;
 }
 

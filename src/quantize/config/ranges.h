@@ -17,7 +17,7 @@ namespace isthmus {
 class Ranges {
  public:
   // Without statistics only pins are known. Movers, joins and clamps have the ranges of the pins that they read: finer
-  // codes than those would tell nothing more.
+  // quantized values than those would tell nothing more.
   Ranges(const Graph& graph, const Statistics* statistics, const std::vector<NodeSettings>& settings,
          const std::vector<DType>& storage, const Pins& pins);
 
@@ -26,7 +26,7 @@ class Ranges {
   // Contains 0; [0, 0] where nothing is known or only zeros were seen. A value of which calibration says nothing is an
   // error: the statistics belong to another graph.
   Expected<Range> own(ValueId id);
-  // The same in codes of another width.
+  // The same in quantized values of another width.
   Expected<Range> own(ValueId id, DType storage);
   // One range for several values, each of which counts as much as any other. What only moves the numbers of another
   // value of the list should not be in it.

@@ -9,8 +9,9 @@
 
 #include "interpret/float_inputs.h"
 #include "interpret/integer.h"
-#include "interpret/quantized_types.h"
 #include "interpret/interpreter.h"
+#include "interpret/quantized_types.h"
+#include "ir/quantized.h"
 #include "ir/readers.h"
 #include "ops/table.h"
 
@@ -65,10 +66,10 @@ TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const st
       continue;
     }
     const auto scale = static_cast<double>(quant->scales[quant->scales.size() == 1 ? 0 : c]);
-    const double code =
+    const double q =
         static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(std::clamp(by[c], -most, most) / scale);
     constexpr double kMax = 0x1p30;  // the sum that is added to it needs the rest
-    result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(code, -kMax, kMax));
+    result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(q, -kMax, kMax));
   }
   return result.view();
 }
@@ -100,7 +101,8 @@ class Corrector {
  private:
   Graph& graph() { return quantized_.graph; }
 
-  // Where nothing but a clamp reads a result, codes beyond it may be saturated: what counts is behind the clamp.
+  // Where nothing but a clamp reads a result, quantized values beyond it may be saturated: what counts is behind the
+  // clamp.
   void find_clamps() {
     const std::vector<std::size_t> readers = reader_counts(graph());
     for (std::uint32_t n = 0; n < graph().nodes().size(); ++n) {
@@ -153,7 +155,7 @@ class Corrector {
       for (std::size_t i = 0; i < graph().states().size(); ++i) {
         const ValueId state = graph().states()[i].value;
         const auto& quant = graph().type(state).quant;
-        values[state.index] = quant ? codes_of(states_[s][i], graph().type(state)) : states_[s][i];
+        values[state.index] = quant ? quantized_tensor(states_[s][i], graph().type(state)) : states_[s][i];
       }
     }
     return {};
@@ -197,12 +199,13 @@ class Corrector {
         !std::ranges::all_of(by, [](double x) { return std::isfinite(x); })) {
       return false;
     }
-    // What the result's codes reach from end to end: a mean that is farther off is none that a bias can mend.
+    // What the result's quantized values reach from end to end: a mean that is farther off is none that a bias can
+    // mend.
     const TensorType& type = graph().type(node.outputs[0]);
     double most = 0;
     if (type.quant) {
-      const CodeRange codes = code_range(type.dtype);
-      most = static_cast<double>(type.quant->scale()) * (codes.max - codes.min);
+      const QuantizedRange limits = quantized_range(type.dtype);
+      most = static_cast<double>(type.quant->scale()) * (limits.max - limits.min);
     }
     graph().set_constant(bias, moved(old, graph().type(bias).quant, by, most));
     return true;

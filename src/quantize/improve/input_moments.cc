@@ -11,7 +11,7 @@
 namespace isthmus {
 namespace {
 
-// The reference kernels multiply so many numbers in about a second.
+// Products that the reference kernels compute in about a second.
 constexpr double kMaxInterpretedProducts = 0x1p29;
 // Fewer samples than that say too little of others.
 constexpr std::size_t kMinSamples = 4;

@@ -23,7 +23,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
   const auto weights = static_cast<double>(elements_of(graph, node.inputs[1]));
   const bool has_channels = type.rank() > 0 && type.shape[0].is_fixed() && type.shape[0].value() > 0;
   const double channels = has_channels ? static_cast<double>(type.shape[0].value()) : 1;
-  // Of shorter sums, a good part of the time goes to what happens to each sum, where codes gain nothing.
+  // Of shorter sums, a good part of the time goes to what happens to each sum, where quantized values gain nothing.
   constexpr double kLongSum = 64;
   const double length = weights / channels;
   return {static_cast<double>(elements_of(graph, node.outputs[0])) * length * std::min(1.0, length / kLongSum),

@@ -76,7 +76,7 @@ class Solver {
       : in_(input),
         graph_(input.graph),
         ranges_(ranges),
-        in_codes_(values_in_codes(graph_, input.precision, input.config)),
+        is_quantized_(quantized_values(graph_, input.precision, input.config)),
         structure_(structure_of(graph_)) {}
 
   Expected<Grouping> run() {
@@ -117,14 +117,15 @@ class Solver {
     std::optional<Clash> clash = {};
   };
 
-  bool is_made_in_float(ValueId id) const { return !is_made_in_codes(graph_, in_.precision, in_.config, id); }
+  bool is_made_in_float(ValueId id) const { return !is_made_quantized(graph_, in_.precision, in_.config, id); }
   // The value before a fused clamp or a pin is never seen, so its numbers do not count.
   bool counts(ValueId id) const { return !is_hidden_[id.index]; }
 
   Expected<void> find_edges() {
     std::vector<bool> shares;
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      shares.push_back(in_.precision[n] == Precision::kCodes && must_share(in_.target.integers, graph_.nodes()[n].op));
+      shares.push_back(in_.precision[n] == Precision::kQuantized &&
+                       must_share(in_.target.integers, graph_.nodes()[n].op));
     }
     is_hidden_ = values_before_pins(graph_, in_.pins, shares);
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
@@ -182,42 +183,43 @@ class Solver {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       for (const ValueId input : graph_.nodes()[n].inputs) {
         // Who reads the float of a value that is made in float loses nothing.
-        if (in_.precision[n] != Precision::kCodes && is_made_in_float(input)) continue;
+        if (in_.precision[n] != Precision::kQuantized && is_made_in_float(input)) continue;
         ++all[input.index];
       }
     }
     for (const Output& output : graph_.outputs()) {
       const auto* id = std::get_if<ValueId>(&output.value);
-      const bool is_codes = in_.config.outputs != BorderType::kFloat && output.kind == OutputKind::kResult;
-      if (id != nullptr && (is_codes || !is_made_in_float(*id))) ++all[id->index];
+      const bool is_quantized = in_.config.outputs != IoType::kFloat && output.kind == OutputKind::kResult;
+      if (id != nullptr && (is_quantized || !is_made_in_float(*id))) ++all[id->index];
     }
     for (std::uint32_t i = 0; i < all.size(); ++i) {
-      is_read_outside_[i] = in_codes_[i] && all[i] > inside[i];
-      if (in_codes_[i] && counts(ValueId{i})) finest_[i] = width(TRY(ranges_.own(ValueId{i})));
+      is_read_outside_[i] = is_quantized_[i] && all[i] > inside[i];
+      if (is_quantized_[i] && counts(ValueId{i})) finest_[i] = width(TRY(ranges_.own(ValueId{i})));
     }
     find_finest();
     return {};
   }
 
-  // What was in codes of a wide range before a part of it was taken has lost its bits: no rescale brings them back.
+  // What was in quantized values of a wide range before a part of it was taken has lost its bits: no rescale brings
+  // them back.
   void find_finest() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (in_.precision[n] != Precision::kCodes || !takes_numbers(node.op)) continue;
+      if (in_.precision[n] != Precision::kQuantized || !takes_numbers(node.op)) continue;
       double before = kUnlimited;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId input = node.inputs[i];
         if (!is_data_input(node.op, i)) continue;
-        // What is not in codes yet becomes codes of any range.
-        const bool has_codes = counts(input) && !is_made_in_float(input) && graph_.constant(input) == nullptr;
-        before = std::min(before, has_codes ? finest_[input.index] : 0);
+        // What is not quantized yet can take any range.
+        const bool is_quantized = counts(input) && !is_made_in_float(input) && graph_.constant(input) == nullptr;
+        before = std::min(before, is_quantized ? finest_[input.index] : 0);
       }
       double& finest = finest_[node.outputs[0].index];
       if (finest > 0 && std::isfinite(before)) finest = std::max(finest, before);
     }
   }
 
-  // Whether the op's results are numbers that its inputs have, and the device does not change their codes.
+  // Whether the op's results are numbers that its inputs have, and the device does not change their quantized values.
   bool takes_numbers(Op op) const {
     if (op == Op::kForeign || !must_share(in_.target.integers, op)) return false;
     const QFlow flow = def(op).flow;
@@ -244,7 +246,7 @@ class Solver {
   void find_states() {
     states_.assign(graph_.values().size(), {});
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      if (!in_codes_[i]) continue;
+      if (!is_quantized_[i]) continue;
       State& state = states_[groups_.find(i)];
       state = groups_.find(i) == i ? alone(ValueId{i}) : joined(state, alone(ValueId{i}));
     }
@@ -274,7 +276,7 @@ class Solver {
     Cut cut{edge.tie, refused.cause, 0, edge.bytes, {}};
     switch (refused.cause) {
       case CutCause::kStorage:
-        cut.because = "its two sides have codes of different width";
+        cut.because = "its two sides have different bit widths";
         break;
       case CutCause::kPins:
         cut.because = described(*refused.clash);
@@ -380,7 +382,7 @@ class Solver {
     Grouping grouping;
     grouping.group_of.resize(graph_.values().size());
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      if (!in_codes_[i]) continue;
+      if (!is_quantized_[i]) continue;
       const std::uint32_t root = groups_.find(i);
       if (root == i) {
         grouping.group_of[i] = static_cast<std::uint32_t>(grouping.groups.size());
@@ -414,12 +416,12 @@ class Solver {
   const GroupingInput& in_;
   const Graph& graph_;
   Ranges& ranges_;
-  std::vector<bool> in_codes_;  // by value
+  std::vector<bool> is_quantized_;  // by value
   std::vector<std::uint64_t> structure_;
   std::vector<bool> is_hidden_;
   std::vector<bool> is_read_outside_;
   std::vector<bool> is_rescaled_;  // is read by a rescale
-  std::vector<double> finest_;     // the least width of a range with which its codes would show all that is in them
+  std::vector<double> finest_;     // by value: the narrowest range that loses nothing of it
   std::vector<Edge> edges_;
   std::vector<Tie> constant_ties_;
   std::vector<std::size_t> order_;  // of edges_
@@ -430,30 +432,30 @@ class Solver {
 
 }  // namespace
 
-bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
-                      ValueId id) {
+bool is_made_quantized(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
+                       ValueId id) {
   const Value& value = graph[id];
   if (value.type.dtype != DType::kF32 || value.kind == ValueKind::kConstant) return false;
-  if (value.kind == ValueKind::kInput) return config.inputs != BorderType::kFloat;
-  if (value.kind == ValueKind::kState) return false;  // as far as ties go: each reader can have its own codes
-  return precision[value.index] == Precision::kCodes;
+  if (value.kind == ValueKind::kInput) return config.inputs != IoType::kFloat;
+  if (value.kind == ValueKind::kState) return false;  // as far as ties go: each reader can have its own parameters
+  return precision[value.index] == Precision::kQuantized;
 }
 
-std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
-                                  const QuantConfig& config) {
+std::vector<bool> quantized_values(const Graph& graph, const std::vector<Precision>& precision,
+                                   const QuantConfig& config) {
   std::vector<bool> result(graph.values().size(), false);
   const auto can_have = [&](ValueId id) {
     return graph.constant(id) == nullptr && graph.type(id).dtype == DType::kF32;
   };
-  for (std::uint32_t i = 0; i < result.size(); ++i) result[i] = is_made_in_codes(graph, precision, config, ValueId{i});
+  for (std::uint32_t i = 0; i < result.size(); ++i) result[i] = is_made_quantized(graph, precision, config, ValueId{i});
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    if (precision[n] != Precision::kCodes) continue;
+    if (precision[n] != Precision::kQuantized) continue;
     const Node& node = graph.nodes()[n];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_data_input(node.op, i) && can_have(node.inputs[i])) result[node.inputs[i].index] = true;
     }
   }
-  if (config.outputs == BorderType::kFloat) return result;
+  if (config.outputs == IoType::kFloat) return result;
   for (const Output& output : graph.outputs()) {
     const auto* id = std::get_if<ValueId>(&output.value);
     const bool is_result = output.kind == OutputKind::kResult;

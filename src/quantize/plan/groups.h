@@ -10,9 +10,9 @@
 
 namespace isthmus {
 
-// Bits that codes have besides the first 8.
+// Bits that quantized values have besides the first 8.
 inline double spare_bits(DType storage) { return storage == DType::kI16 ? 8 : 0; }
-// A join that leaves one of its inputs with so many bits less than it could have takes 16 bits, or is worth a warning
+// A join that costs one of its inputs this many bits takes 16 bits, or is worth a warning
 // where there are none.
 inline constexpr double kJoinBits = 3;
 // What a reader may lose by sharing before a rescale is put in.
@@ -28,13 +28,13 @@ struct GroupingInput {
   const QuantConfig& config;
 };
 
-// Whether a value has codes: some node in codes makes or reads it, or it crosses the model's border as codes. Constants
-// have them where they are read, each reader its own.
-std::vector<bool> values_in_codes(const Graph& graph, const std::vector<Precision>& precision,
-                                  const QuantConfig& config);
-// Whether a value comes into being as codes, so that a reader that wants it otherwise must convert it.
-bool is_made_in_codes(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
-                      ValueId id);
+// Whether a value is quantized: some quantized node makes or reads it, or it is a quantized input or output of the
+// model. Constants have them where they are read, each reader its own.
+std::vector<bool> quantized_values(const Graph& graph, const std::vector<Precision>& precision,
+                                   const QuantConfig& config);
+// Whether a value comes into being quantized, so that a reader that wants it otherwise must convert it.
+bool is_made_quantized(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
+                       ValueId id);
 
 struct Grouping {
   std::vector<std::optional<std::uint32_t>> group_of;  // by value, of `groups`

@@ -31,7 +31,7 @@ bool adds_numbers(const Node& node) {
   return pad != nullptr && pad->mode == PadMode::kConstant && pad->value != 0;
 }
 
-// What pads add must be among the codes, whether or not they share with what they pad.
+// What pads add must be among the quantized values, whether or not they share with what they pad.
 Range with_pads(const Graph& graph, const Group& group, Range range) {
   for (const Member& member : group.members) {
     const Node* maker = graph.producer(member.value);
@@ -98,7 +98,7 @@ void count_losses(Group& group) {
 void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Diagnostics& diagnostics) {
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || def(node.op).flow != QFlow::kJoinsInputs) continue;
+    if (plan.precision[n] != Precision::kQuantized || def(node.op).flow != QFlow::kJoinsInputs) continue;
     const Value* narrow = nullptr;
     const Value* wide = nullptr;
     double least = 0;
@@ -131,7 +131,7 @@ void warn_of_pins(const Graph& graph, const QuantPlan& plan, const QuantConfig& 
   for (const Cut& cut : plan.cuts) {
     const ValueId input = graph[cut.tie.node].inputs[cut.tie.input];
     // What is made in float is rounded for each of its readers.
-    if (cut.cause != CutCause::kPins || !is_made_in_codes(graph, plan.precision, config, input)) continue;
+    if (cut.cause != CutCause::kPins || !is_made_quantized(graph, plan.precision, config, input)) continue;
     by_node[cut.tie.node].push_back(&cut);
   }
   for (const auto& [id, cuts] : by_node) {

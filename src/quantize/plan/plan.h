@@ -22,19 +22,19 @@ namespace isthmus {
 
 enum class Precision : std::uint8_t {
   kFloat,
-  kRows,  // floats in and out, weights in codes; the device quantizes each row dynamically
-  kCodes,
+  kRows,  // floats in and out, quantized weights; the device quantizes each row dynamically
+  kQuantized,
 };
 
 // Why a node has its precision.
 enum class PrecisionCause : std::uint8_t {
-  kNoReals,       // its numbers are no floats in the model either
+  kNoReals,       // its numbers are not floats in the model either
   kNoIntegers,    // the device has no integer form of it; the plan has the reason
   kStep,          // a step of something that loses too much in integers
   kWanted,        // the user's configuration keeps it in float
   kFront,         // one of the first layers, which may stay in float
   kGains,         // the outputs gain so much by float that it pays
-  kLayer,         // it has weights, and the device computes it with codes
+  kLayer,         // it has weights, and the device computes it with quantized values
   kFused,         // a clamp that is part of the node before it
   kOnlyIntegers,  // the device has no floats
   kWide,          // nor that, and its result has 16 bits: nothing multiplies it
@@ -54,7 +54,7 @@ enum class CutCause : std::uint8_t {
   kPrecision,  // other readers of the value, or of what is tied to it, would lose bits
   kPins,       // fixed parameters disagree
   kRatio,      // the device has no such ratio of scales
-  kStorage,    // codes of another width
+  kStorage,    // quantized values of another width
 };
 
 // A tie that is met by a rescale on this edge instead.
@@ -62,7 +62,7 @@ struct Cut {
   Tie tie;
   CutCause cause = CutCause::kPrecision;
   double bits = 0;          // what would be lost without it
-  std::uint64_t bytes = 0;  // its price: one pass over so many
+  std::uint64_t bytes = 0;  // its cost: one pass over this many bytes
   std::string because;      // a sentence
 };
 
@@ -82,8 +82,8 @@ struct Group {
   std::optional<ValueId> pin;  // the member whose parameters, given by the model, are those of all
 };
 
-// Codes that one node alone reads: of constant data, or of a value in fewer bits than it has.
-struct ReaderCodes {
+// Quantized values that one node alone reads: of constant data, or of a value in fewer bits than it has.
+struct ReaderParams {
   DType storage = DType::kI8;
   Quant quant;
 };
@@ -95,12 +95,12 @@ struct QuantPlan {
   std::vector<std::optional<std::uint32_t>> group_of;  // by value: of `groups`; nothing for what is not quantized
   std::vector<Group> groups;                           // by their first member
   std::vector<Cut> cuts;                               // by tie
-  std::map<Tie, ReaderCodes> constants;                // of constant data that no tie gives parameters to, by reader
-  std::map<Tie, ReaderCodes> narrowed;  // of values that a reader cannot take in as many bits as they have
-  std::set<ValueId> states_in_codes;    // the others are kept in float
-  bool has_ranges = false;              // false: nothing is known of the numbers of some group
-  std::vector<std::uint32_t> unknown;   // those groups
-  Pins moved_pins;                      // pins that had to give way, and what they should be
+  std::map<Tie, ReaderParams> constants;               // of constant data that no tie gives parameters to, by reader
+  std::map<Tie, ReaderParams> narrowed;  // of values that a reader cannot take in as many bits as they have
+  std::set<ValueId> quantized_states;    // the others are kept in float
+  bool has_ranges = false;               // false: nothing is known of the numbers of some group
+  std::vector<std::uint32_t> unknown;    // those groups
+  Pins moved_pins;                       // pins that had to give way, and what they should be
 
   const Group* group(ValueId id) const { return group_of[id.index] ? &groups[*group_of[id.index]] : nullptr; }
 };
@@ -114,7 +114,8 @@ inline constexpr const char* kNotPinned = "not-pinned";
 Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics);
 
-// Affine parameters that cover a range, zero exactly among the codes; of 16 bits symmetric. Scales are never denormal.
+// Affine parameters that cover a range, zero exactly among the quantized values; of 16 bits symmetric. Scales are never
+// denormal.
 Quant parameters_of(Range range, DType storage);
 
 }  // namespace isthmus

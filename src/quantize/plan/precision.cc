@@ -1,4 +1,4 @@
-// A cheapest cut between what must be in codes and what must be in float.
+// A cheapest cut between what must be quantized and what must be in float.
 #include "quantize/plan/precision.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class PrecisionNetwork {
 
   static std::size_t place(std::size_t node) { return node + 2; }
   void pin(std::size_t node, Precision precision) {
-    if (precision == Precision::kCodes) {
+    if (precision == Precision::kQuantized) {
       network_.add_pipe(FlowNetwork::kSource, place(node), FlowNetwork::kUnlimited);
     } else {
       network_.add_pipe(place(node), FlowNetwork::kSink, FlowNetwork::kUnlimited);
@@ -34,19 +34,19 @@ class PrecisionNetwork {
   void tie(std::size_t a, std::size_t b) {
     network_.add_pipe(place(a), place(b), FlowNetwork::kUnlimited, FlowNetwork::kUnlimited);
   }
-  void prefer_codes(std::size_t node) { preferred_.push_back(place(node)); }
+  void prefer_quantized(std::size_t node) { preferred_.push_back(place(node)); }
 
   std::vector<bool> solve() {
     std::vector<std::vector<std::size_t>> readers(graph_.values().size());
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       for (const ValueId input : graph_.nodes()[i].inputs) readers[input.index].push_back(place(i));
     }
-    const std::size_t outside = config_.outputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
+    const std::size_t outside = config_.outputs == IoType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
     for (const Output& output : graph_.outputs()) {
       const auto* id = std::get_if<ValueId>(&output.value);
       if (id != nullptr && output.kind == OutputKind::kResult) readers[id->index].push_back(outside);
     }
-    // A state is kept as codes or in float, whichever converts less: by who makes its new value and by who reads it.
+    // A state is kept quantized or in float, whichever converts less: by who makes its new value and by who reads it.
     std::vector<std::size_t> kept;
     for (const GraphState& state : graph_.states()) {
       kept.push_back(network_.add_place());
@@ -55,7 +55,7 @@ class PrecisionNetwork {
     for (std::uint32_t i = 0; i < readers.size(); ++i) {
       const Value& value = graph_.values()[i];
       if (readers[i].empty() || value.kind == ValueKind::kConstant || value.type.dtype != DType::kF32) continue;
-      std::size_t maker = config_.inputs == BorderType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
+      std::size_t maker = config_.inputs == IoType::kFloat ? FlowNetwork::kSink : FlowNetwork::kSource;
       if (value.kind == ValueKind::kResult) maker = place(value.index);
       if (value.kind == ValueKind::kState) maker = kept[value.index];
       add_value(maker, readers[i], bytes_of(graph_, ValueId{i}));
@@ -79,10 +79,10 @@ class PrecisionNetwork {
   const Graph& graph_;
   const QuantConfig& config_;
   FlowNetwork network_;
-  std::vector<std::size_t> preferred_;  // in codes where that converts no more bytes
+  std::vector<std::size_t> preferred_;  // quantized where that converts no more bytes
 };
 
-// A comparison makes none, but reads them: without floats the device has it with codes or not at all.
+// A comparison makes none, but reads them: without floats the device has it with quantized values or not at all.
 bool has_reals(const Graph& graph, const Node& node, const IntegerRules& rules) {
   const auto is_real = [&](ValueId id) { return graph.type(id).dtype == DType::kF32; };
   if (node.outputs.empty()) return false;
@@ -97,11 +97,11 @@ bool has_reals(const Graph& graph, const Node& node, const IntegerRules& rules) 
 std::optional<Reason> refusal_of(const Graph& graph, const Node& node, const IntegerRules& rules, DType storage) {
   auto reason = rules.refusal(graph, node, storage);
   const bool has_both = rules.wide_reads != nullptr && storage == DType::kI16 && !must_share(rules, node.op);
-  if (!reason || !has_both || rules.refusal(graph, node, CodeTypes(DType::kI8, storage))) return reason;
+  if (!reason || !has_both || rules.refusal(graph, node, QuantizedTypes(DType::kI8, storage))) return reason;
   return std::nullopt;
 }
 
-// Why a node cannot compute with codes, or shall not; nothing where it may.
+// Why a node cannot compute on quantized values, or shall not; nothing where it may.
 std::optional<PrecisionCause> float_cause(bool is_real, bool is_refused, const Node& node, const NodeSettings& settings,
                                           bool is_front) {
   if (!is_real) return PrecisionCause::kNoReals;
@@ -163,15 +163,15 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
   const std::vector<bool> is_fused = fused_clamps(graph, target);
   const PinnedFlow pinned = pinned_flow(graph);
   const bool has_front =
-      target.integers.has_float && config.inputs == BorderType::kFloat && !pinned.has_pins && !pinned.has_rows;
+      target.integers.has_float && config.inputs == IoType::kFloat && !pinned.has_pins && !pinned.has_rows;
   const std::vector<bool> is_front = front_layers(graph, has_front ? config.front : 0);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[i];
     const bool is_real = has_reals(graph, node, rules);
     const auto archive = archive_cause(graph, node, pinned);
     if (archive && def(node.op).flow == QFlow::kPins) {
-      network.pin(i, Precision::kCodes);
-      result.of_node[i] = Precision::kCodes;
+      network.pin(i, Precision::kQuantized);
+      result.of_node[i] = Precision::kQuantized;
       result.causes[i] = *archive;
       continue;
     }
@@ -185,7 +185,7 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
     if (refused) result.causes[i] = *refused;
     if (!rules.has_float) {
       if (refused) continue;
-      result.of_node[i] = Precision::kCodes;
+      result.of_node[i] = Precision::kQuantized;
       result.causes[i] = PrecisionCause::kOnlyIntegers;
       continue;
     }
@@ -203,26 +203,26 @@ Precisions choose_precisions(const Graph& graph, const TargetDesc& target, const
       result.causes[i] = PrecisionCause::kArchive;
     } else if (archive) {
       // Where there is a choice, it has been made.
-      network.pin(i, archive == PrecisionCause::kArchive ? Precision::kCodes : Precision::kFloat);
+      network.pin(i, archive == PrecisionCause::kArchive ? Precision::kQuantized : Precision::kFloat);
       result.causes[i] = *archive;
     } else if (has_weights(node.op)) {
       result.can_have_rows[i] = has_rows_form;
       if (result.can_have_rows[i]) continue;
-      network.pin(i, Precision::kCodes);
+      network.pin(i, Precision::kQuantized);
       result.causes[i] = PrecisionCause::kLayer;
     } else if (is_fused[i] && !graph.producer(node.inputs[0])->in_float &&
                !settings[graph[node.inputs[0]].index].in_float) {
       network.tie(i, graph[node.inputs[0]].index);
       result.causes[i] = PrecisionCause::kFused;
     } else if (def(node.op).flow == QFlow::kMovesData) {
-      network.prefer_codes(i);
+      network.prefer_quantized(i);
     }
   }
   if (!rules.has_float) return result;
-  const std::vector<bool> in_codes = network.solve();
+  const std::vector<bool> is_quantized = network.solve();
   for (std::size_t i = 0; i < count; ++i) {
-    if (in_codes[PrecisionNetwork::place(i)]) {
-      result.of_node[i] = Precision::kCodes;
+    if (is_quantized[PrecisionNetwork::place(i)]) {
+      result.of_node[i] = Precision::kQuantized;
     } else if (result.can_have_rows[i]) {
       result.of_node[i] = Precision::kRows;
     }

@@ -33,8 +33,8 @@ double slope_of(const Node& node) {
   return attrs == nullptr ? 1 : std::abs(attrs->slope);
 }
 
-// The largest scale that a channel of the node's weights may have, which uses half of its codes at least; 0 without
-// weights.
+// The largest scale that a channel of the node's weights may have, which uses half of its quantized values at least; 0
+// without weights.
 double weight_scale(const Graph& graph, const Node& node) {
   double largest = 0;
   const auto& roles = def(node.op).roles;
@@ -172,7 +172,7 @@ Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPl
   std::vector<double> weight_scales(graph.nodes().size(), 0);
   std::vector<std::pair<NodeId, const RatioLimit*>> demands;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    if (plan.precision[n] != Precision::kCodes) continue;
+    if (plan.precision[n] != Precision::kQuantized) continue;
     for (const RatioLimit* limit : limits_of(target.integers, graph.nodes()[n].op)) {
       demands.emplace_back(NodeId{n}, limit);
       if (limit->of == RatioOf::kProduct) weight_scales[n] = weight_scale(graph, graph.nodes()[n]);
@@ -181,7 +181,8 @@ Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPl
   std::vector<std::tuple<NodeId, const SumLimit*, double>> sums;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    const SumLimit* limit = plan.precision[n] == Precision::kCodes ? sum_limit_of(target.integers, node.op) : nullptr;
+    const SumLimit* limit =
+        plan.precision[n] == Precision::kQuantized ? sum_limit_of(target.integers, node.op) : nullptr;
     if (limit != nullptr) sums.emplace_back(NodeId{n}, limit, reach_of(graph, node));
   }
   if (demands.empty() && sums.empty()) return {};

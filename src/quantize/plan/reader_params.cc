@@ -15,7 +15,7 @@ namespace {
 
 // Of constant data that a node reads: as wide as what it reads besides, or, where that costs nothing, as its result.
 DType constant_storage(const Graph& graph, const IntegerRules& rules, NodeId id, const std::vector<DType>& storage,
-                       const std::map<Tie, ReaderCodes>& narrowed) {
+                       const std::map<Tie, ReaderParams>& narrowed) {
   const Node& node = graph[id];
   std::optional<DType> widest;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -49,7 +49,7 @@ Expected<void> choose_constants(const Graph& graph, const TargetDesc& target, co
                                 Ranges& ranges, QuantPlan& plan) {
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || must_share(target.integers, node.op)) continue;
+    if (plan.precision[n] != Precision::kQuantized || must_share(target.integers, node.op)) continue;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!is_data_input(node.op, i) || graph.constant(input) == nullptr) continue;
@@ -68,7 +68,7 @@ Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, con
   if (rules.wide_reads == nullptr) return {};
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (plan.precision[n] != Precision::kCodes || must_share(rules, node.op)) continue;
+    if (plan.precision[n] != Precision::kQuantized || must_share(rules, node.op)) continue;
     std::vector<std::size_t> wide;
     bool has_narrow = false;
     bool shall_narrow = false;
@@ -83,7 +83,8 @@ Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, con
     }
     if (wide.empty()) continue;
     const bool mixes = has_narrow && rules.wide_reads(node) == WideReads::kNever;
-    if (!mixes && !shall_narrow && !rules.refusal(graph, node, CodeTypes(DType::kI16, storage[node.outputs[0].index])))
+    if (!mixes && !shall_narrow &&
+        !rules.refusal(graph, node, QuantizedTypes(DType::kI16, storage[node.outputs[0].index])))
       continue;
     for (const std::size_t i : wide) {
       const Group& group = *plan.group(node.inputs[i]);

@@ -1,4 +1,4 @@
-// Codes that one reader of a value has for itself.
+// Quantized values that one reader of a value has for itself.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace isthmus {
 
-// A reader that has no form with 16 bits, or that multiplies codes of two widths, or that shall not read 16 bits, takes
-// 8 bits of all, in the range that the value would have alone.
+// A reader that has no form with 16 bits, or that multiplies quantized values of two widths, or that shall not read 16
+// bits, takes 8 bits of all, in the range that the value would have alone.
 Expected<void> narrow_readers(const Graph& graph, const IntegerRules& rules, const ChosenWidths& widths, Ranges& ranges,
                               QuantPlan& plan);
 

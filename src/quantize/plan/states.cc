@@ -12,13 +12,13 @@ namespace {
 
 bool reads(const Graph& graph, const Tie& tie, ValueId id) { return graph[tie.node].inputs[tie.input] == id; }
 
-// Whether the initial value lies among the codes.
-bool has_codes_for(const Constant& initial, const Group& group) {
+// Whether the initial value lies among the quantized values.
+bool has_quantized_form(const Constant& initial, const Group& group) {
   if (!initial.data) return true;  // a graph read from text, which is not run
-  const CodeRange codes = code_range(group.storage);
+  const QuantizedRange limits = quantized_range(group.storage);
   const auto scale = static_cast<double>(group.quant.scale());
-  const double min = scale * (static_cast<double>(codes.min) - group.quant.zero_point - 0.5);
-  const double max = scale * (static_cast<double>(codes.max) - group.quant.zero_point + 0.5);
+  const double min = scale * (static_cast<double>(limits.min) - group.quant.zero_point - 0.5);
+  const double max = scale * (static_cast<double>(limits.max) - group.quant.zero_point + 0.5);
   const Tensor data = Tensor::from(*initial.data);
   return std::ranges::all_of(data.data<float>(), [&](float number) {
     return static_cast<double>(number) >= min && static_cast<double>(number) <= max;
@@ -32,13 +32,13 @@ void choose_states(const Graph& graph, const QuantConfig& config, QuantPlan& pla
     const auto next = graph.next_value(state);
     const auto group = plan.group_of[state.value.index];
     const bool is_one = next && group && graph.type(state.value).dtype == DType::kF32 &&
-                        plan.group_of[next->index] == group && is_made_in_codes(graph, plan.precision, config, *next);
+                        plan.group_of[next->index] == group && is_made_quantized(graph, plan.precision, config, *next);
     const auto is_reader = [&](const auto& row) { return reads(graph, row.first, state.value); };
     const bool is_read_otherwise =
         std::ranges::any_of(plan.cuts, [&](const Cut& cut) { return reads(graph, cut.tie, state.value); }) ||
         std::ranges::any_of(plan.narrowed, is_reader);
-    if (is_one && !is_read_otherwise && (!plan.has_ranges || has_codes_for(state.initial, plan.groups[*group]))) {
-      plan.states_in_codes.insert(state.value);
+    if (is_one && !is_read_otherwise && (!plan.has_ranges || has_quantized_form(state.initial, plan.groups[*group]))) {
+      plan.quantized_states.insert(state.value);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Which states of a model are kept as codes.
+// Which states of a model are kept quantized.
 #pragma once
 
 #include "ir/graph.h"
@@ -7,10 +7,10 @@
 
 namespace isthmus {
 
-// A state and what a run leaves in it are one tensor: it is kept as codes where both have the same parameters,
-// the new value is made as codes, no reader wants other parameters, and the initial value clips nothing.
-// Else it is kept in float. Either way the numbers are the same: codes that become floats and are rounded again with
-// the same parameters are the same codes.
+// A state and what a run leaves in it are one tensor: it is kept quantized where both have the same parameters,
+// the new value is made quantized, no reader wants other parameters, and the initial value clips nothing.
+// Else it is kept in float. Either way the numbers are the same: quantized values that become floats and are rounded
+// again with the same parameters are the same quantized values.
 void choose_states(const Graph& graph, const QuantConfig& config, QuantPlan& plan);
 
 }  // namespace isthmus

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "ir/literals.h"
-#include "ir/nearest_quantized.h"
+#include "ir/quantized.h"
 #include "ops/table.h"
 #include "quantize/prove/prove_parts.h"
 
@@ -16,7 +16,7 @@ namespace isthmus {
 namespace proof {
 namespace {
 
-// Weights are symmetric: the code that has no opposite is not used.
+// Weights are symmetric: the quantized value that has no opposite is not used.
 constexpr std::int8_t kMinWeight = -127;
 
 class Proof {
@@ -45,7 +45,7 @@ class Proof {
   }
   std::string described(ValueId id) const { return proof::described(graph_, id); }
   const Quant& quant(ValueId id) const { return *graph_.type(id).quant; }
-  bool is_codes(ValueId id) const { return proof::is_codes(graph_, id); }
+  bool is_quantized(ValueId id) const { return proof::is_quantized(graph_, id); }
 
   void find_compared() {
     for (std::size_t i = 0; i < is_returned_.size(); ++i) is_only_compared_.push_back(!is_returned_[i]);
@@ -71,18 +71,19 @@ class Proof {
                                                                     : "const";
       return bad_input(fmt::format("{} %{}: {}: {}", kind, graph_[id].name, demand, described(id)));
     };
-    const CodeType* codes = code_type(type.dtype);
-    if (codes == nullptr) return wrong("codes are i8, u8, i16 or i32");
+    const QuantizedType* limits = quantized_type(type.dtype);
+    if (limits == nullptr) return wrong("quantized values are i8, u8, i16 or i32");
     const auto is_scale = [](float scale) { return std::isnormal(scale) && scale > 0; };
     if (type.quant->scales.empty() || !std::ranges::all_of(type.quant->scales, is_scale)) {
       return wrong("a scale is a positive normal number");
     }
     const std::int32_t zero_point = type.quant->zero_point;
-    if (zero_point < codes->min || zero_point > codes->max) return wrong("a zero point is one of the codes");
-    if (codes->is_symmetric && zero_point != 0) return wrong("the zero point of wide codes is 0");
+    if (zero_point < limits->min || zero_point > limits->max)
+      return wrong("the zero point is in the range of its type");
+    if (limits->is_symmetric && zero_point != 0) return wrong("the zero point of int16 is 0");
     const std::int32_t axis = type.quant->axis;
     if (axis < 0) return type.quant->scales.size() == 1 ? Expected<void>() : wrong("several scales belong to an axis");
-    if (zero_point != 0) return wrong("the zero point of codes with several scales is 0");
+    if (zero_point != 0) return wrong("the zero point of per-channel values is 0");
     if (static_cast<std::size_t>(axis) >= type.rank() ||
         !type.shape[static_cast<std::size_t>(axis)].is(static_cast<std::int64_t>(type.quant->scales.size()))) {
       return wrong("there are as many scales as the axis has elements");
@@ -92,17 +93,17 @@ class Proof {
 
   Expected<void> checked(const Node& node) const {
     if (is_conversion(node)) return converts(node);
-    const auto of_codes = [&](ValueId id) { return is_codes(id); };
-    const bool reads_codes = std::ranges::any_of(node.inputs, of_codes);
-    const bool makes_codes = std::ranges::any_of(node.outputs, of_codes);
-    if (!reads_codes && !makes_codes) return {};
+    const auto is_of_quantized = [&](ValueId id) { return is_quantized(id); };
+    const bool reads_quantized = std::ranges::any_of(node.inputs, is_of_quantized);
+    const bool makes_quantized = std::ranges::any_of(node.outputs, is_of_quantized);
+    if (!reads_quantized && !makes_quantized) return {};
     if (node.op == Op::kForeign || node.outputs.size() != 1) {
-      return broken(node, "knows nothing of codes", described(*find_codes(node)));
+      return broken(node, "does not support quantized values", described(*find_quantized(node)));
     }
-    if (node.in_float) return broken(node, "stays in float", described(*find_codes(node)));
-    bool has_data = makes_codes;
+    if (node.in_float) return broken(node, "stays in float", described(*find_quantized(node)));
+    bool has_data = makes_quantized;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      has_data = has_data || (is_data_input(node.op, i) && is_codes(node.inputs[i]));
+      has_data = has_data || (is_data_input(node.op, i) && is_quantized(node.inputs[i]));
     }
     if (!has_data) return rows(node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) TRY(input(node, i));
@@ -117,27 +118,27 @@ class Proof {
     return {};
   }
 
-  // Floats in and out, with weights in codes.
+  // Floats in and out, with quantized weights.
   Expected<void> rows(const Node& node) const {
     if (rules_.quantizes_rows == nullptr || !rules_.quantizes_rows(graph_, node)) {
-      return broken(node, "computes in float", described(*find_codes(node)));
+      return broken(node, "computes in float", described(*find_quantized(node)));
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (role_of(node.op, i) == Role::kWeight) {
         TRY(weight(node, id));
         if (quant(id).axis < 0) return broken(node, "its weight has a scale for each channel", described(id));
-      } else if (is_codes(id)) {
-        return broken(node, "nothing but its weight is codes", described(id));
+      } else if (is_quantized(id)) {
+        return broken(node, "only its weight is quantized", described(id));
       }
     }
     return {};
   }
 
-  const ValueId* find_codes(const Node& node) const {
+  const ValueId* find_quantized(const Node& node) const {
     for (const auto* values : {&node.inputs, &node.outputs}) {
       for (const ValueId& id : *values) {
-        if (is_codes(id)) return &id;
+        if (is_quantized(id)) return &id;
       }
     }
     return nullptr;
@@ -147,32 +148,33 @@ class Proof {
     const ConversionRow& row = *conversion(node.op);
     const ValueId from = node.inputs[0];
     const ValueId to = node.outputs[0];
-    const auto is_side = [&](ValueId id, bool of_codes) {
-      return is_codes(id) == of_codes && (of_codes || is_floating(graph_.type(id).dtype));
+    const auto is_side = [&](ValueId id, bool is_of_quantized) {
+      return is_quantized(id) == is_of_quantized && (is_of_quantized || is_floating(graph_.type(id).dtype));
     };
-    if (!is_side(from, row.from_codes)) return broken(node, row.demand, described(from));
-    if (!is_side(to, row.to_codes)) return broken(node, row.demand, described(to));
-    if (row.from_codes) TRY(stored(node, from, graph_[from].kind == ValueKind::kInput));
-    if (row.to_codes) TRY(stored(node, to, is_returned_[to.index]));
+    if (!is_side(from, row.from_quantized)) return broken(node, row.demand, described(from));
+    if (!is_side(to, row.to_quantized)) return broken(node, row.demand, described(to));
+    if (row.from_quantized) TRY(stored(node, from, graph_[from].kind == ValueKind::kInput));
+    if (row.to_quantized) TRY(stored(node, to, is_returned_[to.index]));
     if (const auto* attrs = std::get_if<QuantizeAttrs>(&node.attrs)) {
-      const CodeType& codes = *code_type(graph_.type(to).dtype);
-      if (attrs->dtype != codes.dtype || attrs->min != codes.min || attrs->max != codes.max || attrs->axis >= 0) {
-        return broken(
-            node, "its attributes are those of its result",
-            fmt::format("codes from {} to {} as {}, {}", attrs->min, attrs->max, name_of(attrs->dtype), described(to)));
+      const QuantizedType& limits = *quantized_type(graph_.type(to).dtype);
+      if (attrs->dtype != limits.dtype || attrs->min != limits.min || attrs->max != limits.max || attrs->axis >= 0) {
+        return broken(node, "its attributes are those of its result",
+                      fmt::format("quantized values from {} to {} as {}, {}", attrs->min, attrs->max,
+                                  name_of(attrs->dtype), described(to)));
       }
     }
-    if (row.from_codes && row.to_codes && !rules_.has_rescale) {
+    if (row.from_quantized && row.to_quantized && !rules_.has_rescale) {
       return broken(node, fmt::format("{} has no rescale", target_.name), described(to));
     }
     return keeps_ratios(node);
   }
 
-  // Codes of an activation. At the model's border they may be of another 8-bit type, for a conversion to take or make.
-  Expected<void> stored(const Node& node, ValueId id, bool is_border) const {
+  // Quantized values of an activation. At the model's inputs and outputs they may be of another 8-bit type, for a
+  // conversion to take or make.
+  Expected<void> stored(const Node& node, ValueId id, bool is_io) const {
     const DType dtype = graph_.type(id).dtype;
-    if (std::ranges::find(rules_.storage, dtype) == rules_.storage.end() && !(is_border && size_of(dtype) == 1)) {
-      return broken(node, fmt::format("{} has no codes of {}", target_.name, name_of(dtype)), described(id));
+    if (std::ranges::find(rules_.storage, dtype) == rules_.storage.end() && !(is_io && size_of(dtype) == 1)) {
+      return broken(node, fmt::format("{} has no {} values", target_.name, name_of(dtype)), described(id));
     }
     if (quant(id).axis >= 0) return broken(node, "an activation has one scale", described(id));
     return {};
@@ -182,7 +184,7 @@ class Proof {
     const ValueId id = node.inputs[i];
     switch (role_of(node.op, i)) {
       case Role::kData:
-        if (!is_codes(id)) return broken(node, "all of its data are codes", described(id));
+        if (!is_quantized(id)) return broken(node, "all of its data are quantized", described(id));
         return stored(node, id, false);
       case Role::kWeight:
         return weight(node, id);
@@ -190,25 +192,27 @@ class Proof {
         return bias(node, id);
       case Role::kIndex:
       case Role::kCondition:
-        return is_codes(id) ? broken(node, "indices and conditions are no codes", described(id)) : Expected<void>();
+        return is_quantized(id) ? broken(node, "indices and conditions are not quantized", described(id))
+                                : Expected<void>();
       case Role::kParameter:
         return {};
     }
     return {};
   }
 
-  // Bools and indices (of comparisons, argmax) are what they are; everything else that is made of codes is codes.
+  // Bools and indices (of comparisons, argmax) are what they are; everything else that is made of quantized values is
+  // quantized.
   Expected<void> result(const Node& node) const {
     const ValueId id = node.outputs[0];
-    if (is_codes(id)) return stored(node, id, false);
+    if (is_quantized(id)) return stored(node, id, false);
     const DType dtype = graph_.type(id).dtype;
     if (dtype == DType::kBool || dtype == DType::kI64) return {};
-    return broken(node, "what it makes of codes are codes", described(id));
+    return broken(node, "its result is quantized", described(id));
   }
 
   Expected<void> weight(const Node& node, ValueId id) const {
     const TensorType& type = graph_.type(id);
-    if (!type.quant || type.dtype != DType::kI8) return broken(node, "its weight is codes of i8", described(id));
+    if (!type.quant || type.dtype != DType::kI8) return broken(node, "its weight is i8", described(id));
     if (type.quant->zero_point != 0) return broken(node, "the zero point of its weight is 0", described(id));
     const auto axis = weight_axis(node.op, node.attrs, type.shape);
     if (type.quant->axis >= 0 && type.quant->axis != axis) {
@@ -217,17 +221,18 @@ class Proof {
     }
     const Constant* constant = graph_.constant(id);
     if (constant == nullptr || !constant->data) return {};
-    const Blob codes = contiguous_bytes(*constant->data);
-    for (const std::byte byte : codes.bytes()) {
+    const Blob quantized = contiguous_bytes(*constant->data);
+    for (const std::byte byte : quantized.bytes()) {
       if (static_cast<std::int8_t>(byte) >= kMinWeight) continue;
-      return broken(node, "codes of its weight lie between -127 and 127", fmt::format("%{} has -128", graph_[id].name));
+      return broken(node, "its quantized weights lie between -127 and 127",
+                    fmt::format("%{} has -128", graph_[id].name));
     }
     return {};
   }
 
   Expected<void> bias(const Node& node, ValueId id) const {
     const TensorType& type = graph_.type(id);
-    if (!type.quant || type.dtype != DType::kI32) return broken(node, "its bias is codes of i32", described(id));
+    if (!type.quant || type.dtype != DType::kI32) return broken(node, "its bias is i32", described(id));
     const ValueId data = node.inputs[0];
     const ValueId weight = node.inputs[1];
     if (type.quant->axis > 0 || type.quant->scales.size() != quant(weight).scales.size()) {
@@ -255,7 +260,7 @@ class Proof {
   }
   Expected<void> shares(const Node& node, std::string_view because) const {
     const ValueId to = node.outputs[0];
-    if (!is_codes(to)) return {};
+    if (!is_quantized(to)) return {};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i) || are_equal(node.inputs[i], to)) continue;
       return broken(node, because, both(node.inputs[i], to));
@@ -264,7 +269,7 @@ class Proof {
   }
 
   Expected<void> keeps_ratios(const Node& node) const {
-    if (!has_ranges_ || !is_codes(node.outputs[0])) return {};
+    if (!has_ranges_ || !is_quantized(node.outputs[0])) return {};
     for (const RatioLimit& limit : rules_.ratios) {
       if (limit.op != node.op) continue;
       for (const float ratio : ratios(node, limit.of)) {
@@ -273,7 +278,7 @@ class Proof {
         std::string found = fmt::format("the ratio of scales is {}, expected {} <= ratio {} {}", ratio, limit.min,
                                         limit.includes_max ? "<=" : "<", limit.max);
         for (const ValueId id : node.inputs) {
-          if (is_codes(id)) found += ", " + described(id);
+          if (is_quantized(id)) found += ", " + described(id);
         }
         return broken(node, limit.because, found + ", " + described(node.outputs[0]));
       }
@@ -289,7 +294,7 @@ class Proof {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_data = is_data_input(node.op, i);
       const bool is_weight = !is_data && def(node.op).roles[i] == Role::kWeight;
-      if ((!is_data && !is_weight) || !is_codes(node.inputs[i])) continue;
+      if ((!is_data && !is_weight) || !is_quantized(node.inputs[i])) continue;
       const std::vector<float>& scales = quant(node.inputs[i]).scales;
       if (is_data) result.push_back(scales[0] / out);
       products.resize(std::max(products.size(), scales.size()), products[0]);
@@ -310,15 +315,16 @@ class Proof {
     return {};
   }
 
-  // From the codes themselves: the smallest and the largest sum that any codes of the input can make.
+  // From the quantized values themselves: the smallest and the largest sum that any quantized values of the input can
+  // make.
   Expected<void> keeps_sums(const Node& node) const {
     const SumLimit* limit = sum_limit_of(rules_, node.op);
     const Constant* weights = limit == nullptr ? nullptr : graph_.constant(node.inputs[1]);
     if (weights == nullptr || !weights->data) return {};
     const Quant& from = quant(node.inputs[0]);
-    const CodeType& codes = *code_type(graph_.type(node.inputs[0]).dtype);
-    const auto least = static_cast<double>(codes.min - from.zero_point);
-    const auto most = static_cast<double>(codes.max - from.zero_point);
+    const QuantizedType& limits = *quantized_type(graph_.type(node.inputs[0]).dtype);
+    const auto least = static_cast<double>(limits.min - from.zero_point);
+    const auto most = static_cast<double>(limits.max - from.zero_point);
     const TensorType& type = graph_.type(node.inputs[1]);
     const std::size_t axis = static_cast<std::size_t>(weight_axis(node.op, node.attrs, type.shape).value_or(1));
     const auto channels = static_cast<std::size_t>(weights->data->sizes[axis]);
@@ -328,11 +334,11 @@ class Proof {
     std::vector<double> below(channels, 0);
     const Blob bytes = contiguous_bytes(*weights->data);
     for (std::size_t k = 0; k < bytes.size(); ++k) {
-      const auto code = static_cast<double>(static_cast<std::int8_t>(bytes.bytes()[k]));
-      (code > 0 ? above : below)[k / inner % channels] += code;
+      const auto q = static_cast<double>(static_cast<std::int8_t>(bytes.bytes()[k]));
+      (q > 0 ? above : below)[k / inner % channels] += q;
     }
     const std::vector<float> scaled = ratios(node, RatioOf::kProduct);
-    const std::vector<double> biases = bias_codes(node, channels);
+    const std::vector<double> biases = quantized_bias(node, channels);
     for (std::size_t c = 0; c < biases.size(); ++c) {
       const double up = above[c % channels];
       const double down = below[c % channels];
@@ -346,16 +352,16 @@ class Proof {
     }
     return {};
   }
-  std::vector<double> bias_codes(const Node& node, std::size_t channels) const {
+  std::vector<double> quantized_bias(const Node& node, std::size_t channels) const {
     std::vector<double> result(channels, 0);
     const Constant* bias = node.inputs.size() > 2 ? graph_.constant(node.inputs[2]) : nullptr;
     if (bias == nullptr || !bias->data) return result;
     const Blob bytes = contiguous_bytes(*bias->data);
     result.resize(bytes.size() / sizeof(std::int32_t));
     for (std::size_t c = 0; c < result.size(); ++c) {
-      std::int32_t code = 0;
-      std::memcpy(&code, bytes.bytes().data() + c * sizeof(code), sizeof(code));
-      result[c] = code;
+      std::int32_t q = 0;
+      std::memcpy(&q, bytes.bytes().data() + c * sizeof(q), sizeof(q));
+      result[c] = q;
     }
     return result;
   }
@@ -370,37 +376,37 @@ class Proof {
     }
     return {};
   }
-  // The codes' ends stand for the range's; wide codes are symmetric and reach both.
+  // The quantized values' ends stand for the range's; int16 values are symmetric and reach both.
   Expected<void> is_pinned(const Node& node, ValueId id, const PinRow& pin) const {
-    if (!is_codes(id)) return {};
-    const CodeType& codes = *code_type(graph_.type(id).dtype);
-    const auto least = static_cast<double>(codes.min);
-    const auto greatest = static_cast<double>(codes.max);
+    if (!is_quantized(id)) return {};
+    const QuantizedType& limits = *quantized_type(graph_.type(id).dtype);
+    const auto least = static_cast<double>(limits.min);
+    const auto greatest = static_cast<double>(limits.max);
     const double scale =
-        codes.is_symmetric ? std::max(pin.min / least, pin.max / greatest) : (pin.max - pin.min) / (greatest - least);
-    const double zero_point = codes.is_symmetric ? 0 : std::nearbyint(least - pin.min / scale);
+        limits.is_symmetric ? std::max(pin.min / least, pin.max / greatest) : (pin.max - pin.min) / (greatest - least);
+    const double zero_point = limits.is_symmetric ? 0 : std::nearbyint(least - pin.min / scale);
     if (quant(id).scale() == static_cast<float>(scale) && quant(id).zero_point == zero_point) return {};
     return broken(
         node, pin.because,
         fmt::format("{}, expected scale {} zp {}", described(id), float_text(static_cast<float>(scale)), zero_point));
   }
 
-  // A device that can scale while it clamps still clamps codes of its result, not of its input.
-  Expected<void> clamps(const Node& node) const { return shares(node, "bounds codes of one scale"); }
+  // A device that can scale while it clamps still clamps quantized values of its result, not of its input.
+  Expected<void> clamps(const Node& node) const { return shares(node, "bounds quantized values of one scale"); }
 
   Expected<void> pads(const Node& node) const {
     const auto& attrs = std::get<PadAttrs>(node.attrs);
     if (!has_ranges_ || attrs.mode != PadMode::kConstant) return {};
     const ValueId to = node.outputs[0];
-    const CodeType& codes = *code_type(graph_.type(to).dtype);
+    const QuantizedType& limits = *quantized_type(graph_.type(to).dtype);
     // A step beyond an end saturates, as data do in parameters that the archive gives.
-    const double code = nearest_code(attrs.value, quant(to));
-    if (code >= static_cast<double>(codes.min) - 1 && code <= static_cast<double>(codes.max) + 1) return {};
+    const double q = nearest_quantized(attrs.value, quant(to));
+    if (q >= static_cast<double>(limits.min) - 1 && q <= static_cast<double>(limits.max) + 1) return {};
     if (std::isinf(attrs.value) && is_only_compared_[to.index]) return {};
-    return broken(node, fmt::format("its value {} has a code", float_text(attrs.value)), described(to));
+    return broken(node, fmt::format("its value {} is representable", float_text(attrs.value)), described(to));
   }
 
-  // What single ops ask of codes on every device.
+  // What single ops ask of quantized values on every device.
   struct OwnDemand {
     Op op;
     Expected<void> (Proof::*check)(const Node& node) const;
@@ -412,7 +418,8 @@ class Proof {
   const IntegerRules& rules_;
   bool has_ranges_;
   std::vector<bool> is_returned_;
-  // By value: its numbers are compared with each other and nothing else, so that the last code is as good as infinity.
+  // By value: its numbers are compared with each other and nothing else, so that the last quantized value is as good as
+  // infinity.
   std::vector<bool> is_only_compared_;
 };
 

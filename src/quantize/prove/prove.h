@@ -15,8 +15,8 @@ namespace isthmus {
 Expected<void> prove(const Graph& graph, const TargetDesc& target, bool has_ranges = true);
 
 // The same, and that it is the model that was quantized: each node reads what it reads in the model, save for
-// conversions, no bound of a clamp is lost, what the model pins has those parameters, no node computes with codes that
-// the model or the device keeps in float, and inputs and outputs have the types that the user wants.
+// conversions, no bound of a clamp is lost, what the model pins has those parameters, no node computes on quantized
+// values that the model or the device keeps in float, and inputs and outputs have the types that the user wants.
 Expected<void> prove(const Quantized& quantized, const TargetDesc& target, const Graph& model,
                      const QuantConfig& config);
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/literals.h"
-#include "ir/nearest_quantized.h"
+#include "ir/quantized.h"
 #include "quantize/prove/prove.h"
 #include "quantize/prove/prove_parts.h"
 
@@ -12,20 +12,20 @@ namespace isthmus {
 namespace proof {
 namespace {
 
-struct BorderRow {
-  BorderType border;
+struct IoTypeRow {
+  IoType check_io;
   DType dtype;
-  bool is_codes;
+  bool is_quantized;
   std::string_view name;
 };
-constexpr BorderRow kBorders[] = {
-    {BorderType::kFloat, DType::kF32, false, "f32"},
-    {BorderType::kInt8, DType::kI8, true, "codes of i8"},
-    {BorderType::kUint8, DType::kU8, true, "codes of u8"},
+constexpr IoTypeRow kIoTypes[] = {
+    {IoType::kFloat, DType::kF32, false, "f32"},
+    {IoType::kInt8, DType::kI8, true, "i8 values"},
+    {IoType::kUint8, DType::kU8, true, "u8 values"},
 };
 
-// Nodes of the model that may have no node here: a clamp where codes end at its bounds, pins and conversions that the
-// model had already and whose parameters became types.
+// Nodes of the model that may have no node here: a clamp where quantized values end at its bounds, pins and conversions
+// that the model had already and whose parameters became types.
 constexpr Op kMayBeGone[] = {Op::kClamp, Op::kQuantize, Op::kDequantize, Op::kFakeQuantize, Op::kDynamicQuantize};
 
 class Comparison {
@@ -39,7 +39,7 @@ class Comparison {
       return bad_input("the quantized graph is not one of this model");
     }
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
-      TRY(border("input", graph_.inputs()[i], model_.inputs()[i], config_.inputs));
+      TRY(check_io("input", graph_.inputs()[i], model_.inputs()[i], config_.inputs));
     }
     for (std::size_t i = 0; i < graph_.states().size(); ++i) {
       TRY(kept("state", graph_.states()[i].value, model_.states()[i].value));
@@ -53,11 +53,11 @@ class Comparison {
       const Output& output = graph_.outputs()[i];
       const auto target = graph_.find(output.target);
       if (output.kind == OutputKind::kResult) {
-        TRY(border("output", *id, *of_model, config_.outputs));
+        TRY(check_io("output", *id, *of_model, config_.outputs));
       } else if (target && graph_.state(*target) != nullptr) {
         TRY(kept("new state", *id, *of_model));
       } else {
-        TRY(border("written input", *id, *of_model, config_.inputs));
+        TRY(check_io("written input", *id, *of_model, config_.inputs));
       }
       TRY(stands_for(*id, *of_model, [&] { return "output %" + graph_[*id].name; }));
     }
@@ -69,22 +69,24 @@ class Comparison {
     return bad_input(fmt::format("{}: {}: {}", where, demand, found));
   }
 
-  // Only floats that are computed become codes; whatever else the model takes and gives stays as it is.
-  Expected<void> border(std::string_view side, ValueId id, ValueId of_model, BorderType wanted) const {
+  // Only computed floats are quantized; whatever else the model takes and gives stays as it is.
+  Expected<void> check_io(std::string_view side, ValueId id, ValueId of_model, IoType wanted) const {
     const TensorType& type = graph_.type(id);
     const TensorType& before = model_.type(of_model);
-    const BorderRow& row = kBorders[static_cast<std::size_t>(wanted)];
-    const bool becomes_codes = before.dtype == DType::kF32 && model_.constant(of_model) == nullptr && row.is_codes;
-    if (type.dtype == (becomes_codes ? row.dtype : before.dtype) && type.quant.has_value() == becomes_codes) return {};
+    const IoTypeRow& row = kIoTypes[static_cast<std::size_t>(wanted)];
+    const bool is_to_be_quantized =
+        before.dtype == DType::kF32 && model_.constant(of_model) == nullptr && row.is_quantized;
+    if (type.dtype == (is_to_be_quantized ? row.dtype : before.dtype) && type.quant.has_value() == is_to_be_quantized)
+      return {};
     return broken(fmt::format("{} %{}", side, graph_[id].name),
-                  fmt::format("expected {}", becomes_codes ? std::string(row.name) : type_text(model_, before)),
+                  fmt::format("expected {}", is_to_be_quantized ? std::string(row.name) : type_text(model_, before)),
                   described(graph_, id));
   }
 
-  // A state is what it was, or codes; `verify` holds it against what is written to it.
+  // A state is what it was, or quantized; `verify` holds it against what is written to it.
   Expected<void> kept(std::string_view side, ValueId id, ValueId of_model) const {
     if (graph_.type(id).quant && model_.type(of_model).dtype == DType::kF32) return {};
-    return border(side, id, of_model, BorderType::kFloat);
+    return check_io(side, id, of_model, IoType::kFloat);
   }
 
   static bool may_be_gone(const Node& node) { return std::ranges::find(kMayBeGone, node.op) != std::end(kMayBeGone); }
@@ -99,7 +101,7 @@ class Comparison {
       before = model_.producer(before->inputs[0]);
     }
     if (before == nullptr || before->op != node.op) {
-      return broken(here(), "is no node of the model",
+      return broken(here(), "is not a node of the model",
                     fmt::format("it stands for %{}", model_[*source_[to.index]].name));
     }
     TRY(respects(to, *before, here));
@@ -110,17 +112,17 @@ class Comparison {
   }
 
   Expected<void> is_allowed(const Node& node, const Node& before) const {
-    if (!is_codes(graph_, node.outputs[0])) return {};
+    if (!is_quantized(graph_, node.outputs[0])) return {};
     if (before.in_float) return broken(node_text(graph_, node), "stays in float", described(graph_, node.outputs[0]));
-    // Codes of a table are picked on the host as its numbers would be.
+    // Quantized values of a table are picked on the host as its numbers would be.
     if (rules_.refusal == nullptr || (picks_elements(node.op) && graph_.constant(node.inputs[0]) != nullptr)) return {};
     const DType result = graph_.type(node.outputs[0]).dtype;
-    CodeTypes codes(result);
+    QuantizedTypes types(result);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const DType data = graph_.type(node.inputs[i]).dtype;
-      if (is_data_input(node.op, i) && (i == 0 || size_of(data) > size_of(codes.data))) codes.data = data;
+      if (is_data_input(node.op, i) && (i == 0 || size_of(data) > size_of(types.data))) types.data = data;
     }
-    const auto reason = rules_.refusal(model_, before, codes);
+    const auto reason = rules_.refusal(model_, before, types);
     if (!reason) return {};
     return broken(node_text(graph_, node), text_of(*reason), described(graph_, node.outputs[0]));
   }
@@ -204,13 +206,13 @@ class Comparison {
     }
   }
 
-  // By the ends of its codes, by a clamp, or before it was converted.
+  // By the ends of its quantized values, by a clamp, or before it was converted.
   bool has_bounds(ValueId id, const ClampAttrs& bounds) const {
     while (true) {
       const TensorType& type = graph_.type(id);
-      if (const CodeType* codes = code_type(type.dtype); codes != nullptr && type.quant) {
-        const bool ends = nearest_code(bounds.min, *type.quant) <= static_cast<double>(codes->min) &&
-                          nearest_code(bounds.max, *type.quant) >= static_cast<double>(codes->max);
+      if (const QuantizedType* limits = quantized_type(type.dtype); limits != nullptr && type.quant) {
+        const bool ends = nearest_quantized(bounds.min, *type.quant) <= static_cast<double>(limits->min) &&
+                          nearest_quantized(bounds.max, *type.quant) >= static_cast<double>(limits->max);
         if (ends) return true;
       }
       const Node* producer = graph_.producer(id);

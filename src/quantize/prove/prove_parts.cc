@@ -1,4 +1,4 @@
-// What is known of codes and conversions, and how the proof names what it found.
+// What is known of quantized values and conversions, and how the proof names what it found.
 #include "quantize/prove/prove_parts.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace isthmus::proof {
 namespace {
 
-constexpr CodeType kCodeTypes[] = {
+constexpr QuantizedType kQuantizedTypes[] = {
     {DType::kI8, -128, 127, false},
     {DType::kU8, 0, 255, false},
     {DType::kI16, -32768, 32767, true},
@@ -20,16 +20,16 @@ constexpr CodeType kCodeTypes[] = {
 };
 
 constexpr ConversionRow kConversions[] = {
-    {Op::kQuantize, false, true, "makes codes of floats"},
-    {Op::kDequantize, true, false, "makes floats of codes"},
-    {Op::kRescale, true, true, "makes codes of codes"},
+    {Op::kQuantize, false, true, "quantizes floats"},
+    {Op::kDequantize, true, false, "dequantizes"},
+    {Op::kRescale, true, true, "requantizes"},
 };
 
 }  // namespace
 
-const CodeType* code_type(DType dtype) {
-  const auto row = std::ranges::find(kCodeTypes, dtype, &CodeType::dtype);
-  return row == std::end(kCodeTypes) ? nullptr : row;
+const QuantizedType* quantized_type(DType dtype) {
+  const auto row = std::ranges::find(kQuantizedTypes, dtype, &QuantizedType::dtype);
+  return row == std::end(kQuantizedTypes) ? nullptr : row;
 }
 
 const ConversionRow* conversion(Op op) {

@@ -10,23 +10,23 @@
 
 namespace isthmus::proof {
 
-// A type whose elements can be codes. The wide ones are symmetric: their zero point is 0.
-struct CodeType {
+// A type whose elements can be quantized. The wide ones are symmetric: their zero point is 0.
+struct QuantizedType {
   DType dtype;
   std::int64_t min;
   std::int64_t max;
   bool is_symmetric;
 };
-// Null where elements of the type are never codes.
-const CodeType* code_type(DType dtype);
+// Null where elements of the type are never quantized values.
+const QuantizedType* quantized_type(DType dtype);
 
-inline bool is_codes(const Graph& graph, ValueId id) { return graph.type(id).quant.has_value(); }
+inline bool is_quantized(const Graph& graph, ValueId id) { return graph.type(id).quant.has_value(); }
 
-// Which sides of a conversion are codes.
+// Which sides of a conversion are quantized.
 struct ConversionRow {
   Op op;
-  bool from_codes;
-  bool to_codes;
+  bool from_quantized;
+  bool to_quantized;
   std::string_view demand;
 };
 // Null where the op is none.

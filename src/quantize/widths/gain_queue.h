@@ -33,7 +33,7 @@ class GainQueue {
 
   // The best one that costs no more than what is left, which never grows from call to call.
   std::optional<std::uint32_t> best(double left);
-  // Its noise is gone from the outputs, and it is no candidate any more.
+  // Its noise is gone from the outputs, and it is not a candidate any more.
   void take(std::uint32_t candidate);
 
   double cost_of(std::uint32_t candidate) const { return candidates_[candidate].cost; }

@@ -17,9 +17,9 @@
 namespace isthmus {
 namespace {
 
-// So many products of 8 bits take as long as a byte that is read or written, and so many of them as one of floats.
-constexpr double kCodeProductsPerByte = 4;
-constexpr double kCodesPerFloatProduct = 4;
+// int8 products per byte read or written, and per float product, in time.
+constexpr double kInt8ProductsPerByte = 4;
+constexpr double kInt8ProductsPerFloatProduct = 4;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinFloatGainPerPercent = 0.3;
 // The power of noise over that of an output which is not worth more time: 48 dB.
@@ -129,8 +129,8 @@ class FloatChooser {
     for (std::size_t o = 0; o < sum.size(); ++o) sum[o] += factor * powers[o];
   }
 
-  bool in_codes(std::uint32_t node) const { return now_[node] == Precision::kCodes; }
-  // Whether a node in codes makes no others than it reads.
+  bool is_quantized(std::uint32_t node) const { return now_[node] == Precision::kQuantized; }
+  // Whether a quantized node makes no others than it reads.
   bool hands_on(std::uint32_t n) const {
     const Node& node = graph_.nodes()[n];
     if (node.op == Op::kForeign || node.outputs.empty()) return false;
@@ -138,7 +138,7 @@ class FloatChooser {
     return flow == QFlow::kMovesData || flow == QFlow::kNarrowsRange;
   }
   bool rounds(std::uint32_t n) const {
-    return in_codes(n) && !hands_on(n) && def(graph_.nodes()[n].op).flow != QFlow::kJoinsInputs;
+    return is_quantized(n) && !hands_on(n) && def(graph_.nodes()[n].op).flow != QFlow::kJoinsInputs;
   }
 
   Expected<void> measure() {
@@ -156,7 +156,7 @@ class FloatChooser {
     return {};
   }
 
-  // Where each row has parameters of its own. The largest of so many numbers of a normal distribution is taken.
+  // Where each row has parameters of its own. The expected maximum of a normal distribution is taken.
   double rounding_of_rows(ValueId id) {
     const ValueStatistics* statistics = ranges_.find_statistics(id);
     const double whole = rounding_[sets_.find(id.index)];
@@ -182,12 +182,12 @@ class FloatChooser {
     const Value& value = graph_.values()[v];
     if (value.kind == ValueKind::kConstant || !is_real(ValueId{v})) return;
     const double rounding = factor * rounding_[sets_.find(v)];
-    if (value.kind == ValueKind::kResult && in_codes(value.index)) {
+    if (value.kind == ValueKind::kResult && is_quantized(value.index)) {
       if (rounds(value.index) && !clamp_of_[value.index]) add(sum, rounding, noise_.of_value(ValueId{v}));
       return;
     }
     for (const Read& read : readers_[v]) {
-      if (in_codes(read.node)) add(sum, rounding, noise_.of_read(NodeId{read.node}, read.input));
+      if (is_quantized(read.node)) add(sum, rounding, noise_.of_read(NodeId{read.node}, read.input));
     }
   }
 
@@ -205,21 +205,21 @@ class FloatChooser {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_read(node, i)) bytes += count(node.inputs[i]);
     }
-    bytes = (bytes + count(node.outputs[0])) * (in_codes(n) ? 1 : 4);
-    // Rows are read, written as codes and read once more.
+    bytes = (bytes + count(node.outputs[0])) * (is_quantized(n) ? 1 : 4);
+    // Rows are read, written quantized and read once more.
     if (now_[n] == Precision::kRows) bytes += 2 * count(node.inputs[0]);
     return bytes + weights_of(n, now_[n]) +
-           products_of(graph_, node) / kCodeProductsPerByte * (is_float ? kCodesPerFloatProduct : 1);
+           products_of(graph_, node) / kInt8ProductsPerByte * (is_float ? kInt8ProductsPerFloatProduct : 1);
   }
   double cost_of_value(std::uint32_t v) const {
     const Value& value = graph_.values()[v];
     if (value.kind == ValueKind::kConstant || !is_real(ValueId{v})) return 0;
-    const bool is_made_in_codes = value.kind == ValueKind::kResult
-                                      ? in_codes(value.index)
-                                      : config_.inputs != BorderType::kFloat && value.kind == ValueKind::kInput;
-    const bool has_other =
-        std::ranges::any_of(readers_[v], [&](const Read& read) { return in_codes(read.node) != is_made_in_codes; });
-    const bool is_converted_output = is_output_[v] && is_made_in_codes == (config_.outputs == BorderType::kFloat);
+    const bool is_made_quantized = value.kind == ValueKind::kResult
+                                       ? is_quantized(value.index)
+                                       : config_.inputs != IoType::kFloat && value.kind == ValueKind::kInput;
+    const bool has_other = std::ranges::any_of(
+        readers_[v], [&](const Read& read) { return is_quantized(read.node) != is_made_quantized; });
+    const bool is_converted_output = is_output_[v] && is_made_quantized == (config_.outputs == IoType::kFloat);
     return has_other || is_converted_output ? 5 * count(ValueId{v}) : 0;
   }
 
@@ -234,7 +234,7 @@ class FloatChooser {
     const auto precision = next(n);
     if (!precision) return;
     result.nodes.emplace_back(n, *precision);
-    if (clamp_of_[n] && in_codes(*clamp_of_[n])) result.nodes.emplace_back(*clamp_of_[n], Precision::kFloat);
+    if (clamp_of_[n] && is_quantized(*clamp_of_[n])) result.nodes.emplace_back(*clamp_of_[n], Precision::kFloat);
   }
   Change change_of(std::uint32_t candidate) const {
     Change result;
@@ -243,9 +243,9 @@ class FloatChooser {
     } else {
       for (const std::uint32_t v : members_[candidate]) {
         const Value& value = graph_.values()[v];
-        if (value.kind == ValueKind::kResult && in_codes(value.index)) change(value.index, result);
+        if (value.kind == ValueKind::kResult && is_quantized(value.index)) change(value.index, result);
         for (const Read& read : readers_[v]) {
-          if (in_codes(read.node)) change(read.node, result);
+          if (is_quantized(read.node)) change(read.node, result);
         }
         if (result.nodes.size() > kMaxNodesAtOnce) return {};
       }

@@ -39,7 +39,7 @@ struct LayerNoise {
 LayerNoise layer_noise(const Graph& graph, const Node& node) {
   const Constant* constant = graph.constant(node.inputs[1]);
   if (constant == nullptr || !constant->data || constant->data->dtype != DType::kF32) return {1, 0};
-  constexpr double kMaxCode = 127;
+  constexpr double kQuantMax = 127;
   const Tensor data = Tensor::from(*constant->data);
   const auto channels = static_cast<std::size_t>(data.rank() > 0 ? std::max<std::int64_t>(data.size(0), 1) : 1);
   const std::size_t length = data.data<float>().size() / channels;
@@ -50,7 +50,7 @@ LayerNoise layer_noise(const Graph& graph, const Node& node) {
       result.gain += static_cast<double>(weight) * static_cast<double>(weight);
       most = std::max(most, std::abs(static_cast<double>(weight)));
     }
-    result.of_weights += most / kMaxCode * most / kMaxCode / 12 * static_cast<double>(length);
+    result.of_weights += most / kQuantMax * most / kQuantMax / 12 * static_cast<double>(length);
   }
   return {result.gain / static_cast<double>(channels), result.of_weights / static_cast<double>(channels)};
 }

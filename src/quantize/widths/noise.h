@@ -22,7 +22,7 @@ class NoiseModel {
   const Powers& of_value(ValueId id) const { return of_value_[id.index]; }
   // Of noise in what one node reads as one of its inputs.
   const Powers& of_read(NodeId id, std::size_t input) const { return of_read_[id.index][input]; }
-  // What the rounded weights of all layers make of the outputs, in codes of 8 bits.
+  // The noise at the outputs from the rounded weights of all layers, in int8 steps.
   const Powers& of_weights() const { return of_weights_; }
   // The power of what a layer's rounded weights make of its result.
   double of_weights(NodeId id) const { return of_layer_[id.index]; }

@@ -57,7 +57,7 @@ class Widener {
     for (std::uint32_t v = 0; v < graph.values().size(); ++v) members_[choices.set_of[v]].push_back(v);
     for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
-      in_codes_.push_back(precision[n] == Precision::kCodes);
+      is_quantized_.push_back(precision[n] == Precision::kQuantized);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (is_read(node, i)) reads_[set_of(node.inputs[i])].push_back({n, i});
       }
@@ -130,7 +130,7 @@ class Widener {
       memory_.add(v, stored(v) * (is_wide_[v] ? 2 : 1));
       if (!is_real(ValueId{v})) continue;
       const Node* maker = graph_.producer(ValueId{v});
-      const bool is_rounded = maker == nullptr || (in_codes_[value.index] && !shares_[value.index]);
+      const bool is_rounded = maker == nullptr || (is_quantized_[value.index] && !shares_[value.index]);
       if (is_rounded) makers_[choices_.set_of[v]].push_back(v);
     }
     working_.assign(graph_.nodes().size(), 0.0);
@@ -202,7 +202,7 @@ class Widener {
     return costs_.is_known() ? more(n, true, false) : products_of(graph_, graph_.nodes()[n]) / kProductsPerByte;
   }
 
-  // Whether a node hands on the codes that it reads.
+  // Whether a node hands on the quantized values that it reads.
   bool shares(const Node& node) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_read(node, i) && set_of(node.inputs[i]) == set_of(node.outputs[0])) return true;
@@ -233,7 +233,7 @@ class Widener {
     if (is_rejected_[candidate]) return false;
     if (is_node(candidate)) {
       const std::uint32_t node = node_of(candidate);
-      if (!in_codes_[node] || reads_wide_[node] || !choices_.can_read_wide[node]) return false;
+      if (!is_quantized_[node] || reads_wide_[node] || !choices_.can_read_wide[node]) return false;
     } else if (members_[candidate].empty() || is_wide_[candidate]) {
       return false;
     }
@@ -341,7 +341,7 @@ class Widener {
   MemoryNeeded memory_;
   std::vector<bool> is_wide_;                                 // by value
   std::vector<bool> reads_wide_;                              // by node
-  std::vector<bool> in_codes_, shares_;                       // by node
+  std::vector<bool> is_quantized_, shares_;                   // by node
   std::vector<std::vector<std::uint32_t>> members_, makers_;  // by set
   std::vector<std::vector<Read>> reads_;                      // by set
   std::vector<Figures> figures_;                              // by set

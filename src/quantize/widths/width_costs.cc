@@ -34,9 +34,9 @@ const NodeCost& WidthCosts::of(std::uint32_t n, bool reads_wide, bool makes_wide
   std::optional<NodeCost>& known = known_[n][(reads_wide ? 2 : 0) + (makes_wide ? 1 : 0)];
   if (known) return *known;
   const Node& node = graph_.nodes()[n];
-  const bool is_asked = precision_[n] == Precision::kCodes && !node.outputs.empty() && node.op != Op::kForeign;
+  const bool is_asked = precision_[n] == Precision::kQuantized && !node.outputs.empty() && node.op != Op::kForeign;
   const auto width = [](bool is_wide) { return is_wide ? DType::kI16 : DType::kI8; };
-  known = is_asked ? rules_.cost(graph_, node, CodeTypes(width(reads_wide), width(makes_wide))) : NodeCost{};
+  known = is_asked ? rules_.cost(graph_, node, QuantizedTypes(width(reads_wide), width(makes_wide))) : NodeCost{};
   return *known;
 }
 

@@ -42,7 +42,7 @@ class WidthChooser {
   // `wanted` where more is to be wide than costs next to nothing.
   Expected<void> run(const Widened* wanted = nullptr) {
     join_sharing();
-    object_at_border();
+    limit_io();
     each_node([&](NodeId id) { object_to_result(id); });
     can_be_wide_ = is_narrow_;
     can_be_wide_.flip();
@@ -67,10 +67,10 @@ class WidthChooser {
       result.can_be_wide.push_back(can_be_wide_[sets_.find(v)]);
     }
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
-      const bool in_codes = precision_[n] == Precision::kCodes;
-      result.reads_wide.push_back(in_codes && reads_of(NodeId{n}) != WideReads::kNever &&
+      const bool is_quantized = precision_[n] == Precision::kQuantized;
+      result.reads_wide.push_back(is_quantized && reads_of(NodeId{n}) != WideReads::kNever &&
                                   has_wide_form(graph_.nodes()[n]));
-      result.can_read_wide.push_back(in_codes && has_wide_form(graph_.nodes()[n]));
+      result.can_read_wide.push_back(is_quantized && has_wide_form(graph_.nodes()[n]));
     }
     return result;
   }
@@ -90,18 +90,18 @@ class WidthChooser {
   void join_sharing() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (precision_[n] != Precision::kCodes || !must_share(rules_, node.op)) continue;
+      if (precision_[n] != Precision::kQuantized || !must_share(rules_, node.op)) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (is_data(node, i)) sets_.join(node.inputs[i].index, node.outputs[0].index);
       }
     }
   }
 
-  void object_at_border() {
-    if (config_.inputs != BorderType::kFloat) {
+  void limit_io() {
+    if (config_.inputs != IoType::kFloat) {
       for (const ValueId input : graph_.inputs()) object(input);
     }
-    if (config_.outputs == BorderType::kFloat) return;
+    if (config_.outputs == IoType::kFloat) return;
     for (const Output& output : graph_.outputs()) {
       const auto* id = std::get_if<ValueId>(&output.value);
       if (id != nullptr && output.kind == OutputKind::kResult) object(*id);
@@ -111,11 +111,11 @@ class WidthChooser {
   template <class Use>
   void each_node(const Use& use) {
     for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
-      if (precision_[n] == Precision::kCodes) use(NodeId{n});
+      if (precision_[n] == Precision::kQuantized) use(NodeId{n});
     }
   }
   bool refuses(const Node& node, DType data, DType made) const {
-    return rules_.refusal(graph_, node, CodeTypes(data, made)).has_value();
+    return rules_.refusal(graph_, node, QuantizedTypes(data, made)).has_value();
   }
 
   void object_to_result(NodeId id) {
@@ -129,7 +129,7 @@ class WidthChooser {
   Expected<void> want_joins() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      const bool is_join = precision_[n] == Precision::kCodes && def(node.op).flow == QFlow::kJoinsInputs;
+      const bool is_join = precision_[n] == Precision::kQuantized && def(node.op).flow == QFlow::kJoinsInputs;
       if (!is_join || !must_share(rules_, node.op)) continue;
       const std::uint32_t set = sets_.find(node.outputs[0].index);
       if (is_narrow_[set]) continue;
@@ -245,7 +245,7 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
     WidthChooser chooser = TRY(run_with(is_front, nullptr));
     return costs.of_all(chooser.choices().is_wide);
   };
-  std::vector<bool> is_front = front_layers(graph, config.inputs == BorderType::kFloat ? config.front : 0);
+  std::vector<bool> is_front = front_layers(graph, config.inputs == IoType::kFloat ? config.front : 0);
   if (costs.is_known()) is_front = TRY(affordable(std::move(is_front), total_of));
   const auto run_chooser = [&](const Widened* wanted) { return run_with(is_front, wanted); };
   const auto finish = [&](WidthChooser chooser) {

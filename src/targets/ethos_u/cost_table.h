@@ -40,7 +40,7 @@ struct Machine {
   std::array<Rate, static_cast<std::size_t>(CostKind::kCount)> rates;
 };
 
-// Null where the target is no NPU.
+// Null where the target is not an NPU.
 const Machine* find_machine(std::string_view target);
 
 }  // namespace isthmus::ethos_u

@@ -24,7 +24,7 @@ constexpr DType kStorage[] = {DType::kI8, DType::kI16};
 constexpr SharingRow kSharing[] = {
     {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
     {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
-    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares quantized values of one scale"},
     {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
     {Op::kAvgPool2d, Sharing::kMustEqual, "has zero points but no scale"},
 };
@@ -32,20 +32,20 @@ constexpr SharingRow kSharing[] = {
 // RESCALE multiplies by less than 2^31 and shifts by 2 to 62 bits, and what it scales must be smaller than half of that
 // shift: the larger the ratio, the smaller the sums that it takes.
 constexpr std::string_view kSums = "RESCALE of its sums would leave them less than 29 bits";
-constexpr std::string_view kCodes = "RESCALE of its codes would leave them less than 18 bits";
+constexpr std::string_view kTooFewBits = "RESCALE of its quantized values would leave them less than 18 bits";
 constexpr RatioLimit kRatios[] = {
     {Op::kConv2d, RatioOf::kProduct, 0, 2, false, kSums},
     {Op::kConvTranspose2d, RatioOf::kProduct, 0, 2, false, kSums},
     {Op::kLinear, RatioOf::kProduct, 0, 2, false, kSums},
     {Op::kMatmul, RatioOf::kProduct, 0, 2, false, kSums},
     {Op::kMul, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kAdd, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
-    {Op::kSub, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
-    {Op::kMinimum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kCodes},
-    {Op::kMaximum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kCodes},
-    {Op::kMean, RatioOf::kEachInput, 0, 0x1p12, false, kCodes},
+    {Op::kAdd, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
+    {Op::kSub, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
+    {Op::kMinimum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kTooFewBits},
+    {Op::kMaximum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kTooFewBits},
+    {Op::kMean, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
     {Op::kSum, RatioOf::kEachInput, 0, 2, false, kSums},
-    {Op::kRescale, RatioOf::kEachInput, 0x1p-30, 0x1p12, false, kCodes},
+    {Op::kRescale, RatioOf::kEachInput, 0x1p-30, 0x1p12, false, kTooFewBits},
 };
 
 bool takes_bounds(const Node& node) {
@@ -105,17 +105,17 @@ double bytes_of(const Graph& graph, ValueId id, DType dtype) {
 }
 
 template <Device kDevice>
-NodeCost cost_on(const Graph& graph, const Node& node, CodeTypes codes) {
-  const auto made = form_graph(graph, node, codes, kDevice);
+NodeCost cost_on(const Graph& graph, const Node& node, QuantizedTypes types) {
+  const auto made = form_graph(graph, node, types, kDevice);
   if (!made) return {};
   const GraphCost cost = estimate(*made, *find_machine(usual_machine(kDevice)));
-  double outside = bytes_of(graph, node.outputs[0], codes.result);
+  double outside = bytes_of(graph, node.outputs[0], types.result);
   double turned = 0;
   const OrderDemand demand = find_form(node.op)->order(graph, node);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId id = node.inputs[i];
     if (!is_data_input(node.op, i) || graph.constant(id) != nullptr) continue;
-    outside += bytes_of(graph, id, codes.data);
+    outside += bytes_of(graph, id, types.data);
     // The model's input comes as the model has it.
     const bool is_turned = graph[id].kind == ValueKind::kInput && demand.rule == OrderRule::kFixed &&
                            !std::ranges::is_sorted(demand.order) && graph.type(id).rank() == 4 &&
@@ -124,7 +124,7 @@ NodeCost cost_on(const Graph& graph, const Node& node, CodeTypes codes) {
     // What U85 turns it stores in bricks of 16 channels.
     const auto channels = static_cast<double>(graph.type(id).shape[1].value());
     const double brick = kDevice == Device::kU85 ? std::ceil(channels / 16) * 16 / channels : 1;
-    turned += brick * bytes_of(graph, id, codes.data);
+    turned += brick * bytes_of(graph, id, types.data);
   }
   return {cost.cycles, std::max(cost.sram_bytes - outside, 0.0) + turned};
 }
@@ -149,7 +149,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
                 .has_form = has_form_on<kDevice>,
                 .needs_other_form =
                     [](const Graph& graph, const Node& node) {
-                      return is_static(graph, node) && refusal_in_codes(graph, node, DType::kI8, kDevice);
+                      return is_static(graph, node) && quantized_refusal(graph, node, DType::kI8, kDevice);
                     }},
       .integers =
           {
@@ -162,7 +162,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
               .pins = {},
               .has_rescale = true,
               .refusal = [](const Graph& graph, const Node& node,
-                            CodeTypes codes) { return refusal_in_codes(graph, node, codes, kDevice); },
+                            QuantizedTypes types) { return quantized_refusal(graph, node, types, kDevice); },
               .wide_reads = wide_reads,
               .cost = kDevice == Device::kTosaInt ? nullptr : cost_on<kDevice>,
               .takes_bounds = takes_bounds,
@@ -178,7 +178,7 @@ TargetDesc desc_of(std::string_view name, std::string_view what) {
   };
 }
 
-bool has_codes_or_moves(const TensorType& type, QFlow flow) {
+bool is_quantized_or_moves(const TensorType& type, QFlow flow) {
   if (type.quant || !is_integer(type.dtype)) return true;
   return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs;
 }
@@ -192,7 +192,8 @@ std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
   const auto check = [&](ValueId id) -> std::optional<Reason> {
     const TensorType& type = graph.type(id);
     if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, named(id)};
-    if (!has_codes_or_moves(type, row.flow)) return Reason{ReasonCode::kCodeType, named(id) + ", no codes"};
+    if (!is_quantized_or_moves(type, row.flow))
+      return Reason{ReasonCode::kQuantizedType, named(id) + " is not quantized"};
     return std::nullopt;
   };
   if (auto reason = check(node.outputs[0])) return reason;
@@ -205,8 +206,8 @@ std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
-  const Forms found = forms(graph, node, codes, device);
+std::optional<Reason> quantized_refusal(const Graph& graph, const Node& node, QuantizedTypes types, Device device) {
+  const Forms found = forms(graph, node, types, device);
   if (!found) return found.error();
   for (const TosaForm& form : *found) {
     if (auto reason = refusal(form, device)) return reason;
@@ -216,9 +217,9 @@ std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, Cod
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device) {
   if (auto reason = common_refusal(graph, node)) return reason;
-  if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kBorder, {}};
+  if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kFloatIo, {}};
   if (auto reason = value_refusal(graph, node)) return reason;
-  return refusal_in_codes(graph, node, DType::kI8, device);
+  return quantized_refusal(graph, node, DType::kI8, device);
 }
 
 std::span<const SharingRow> sharing() { return kSharing; }

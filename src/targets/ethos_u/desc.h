@@ -15,8 +15,8 @@ std::span<const TargetDesc> descs();
 // Whose inputs and results have one set of parameters.
 std::span<const SharingRow> sharing();
 
-// Why a float node has no form on the device whose data are codes of this type; nothing where it has one.
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+// Why a float node has no form on the device whose data have this type; nothing where it has one.
+std::optional<Reason> quantized_refusal(const Graph& graph, const Node& node, QuantizedTypes quantized, Device device);
 // Why a node of a quantized graph cannot run on the device; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device);
 

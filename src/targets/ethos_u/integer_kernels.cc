@@ -66,7 +66,7 @@ std::vector<IntegerKernelRow> form_rows() {
 
 template <Device kDevice>
 const IntegerKernels& kernels_on() {
-  static const IntegerKernels kTable(IntegerKernels::Codes::k8And16, {common_integer_kernels(), form_rows<kDevice>()});
+  static const IntegerKernels kTable(IntegerKernels::Widths::k8And16, {common_integer_kernels(), form_rows<kDevice>()});
   return kTable;
 }
 
@@ -77,7 +77,7 @@ Expected<NodeGraph> node_graph(const Graph& graph, const Node& node, Device devi
   if (auto reason = form_refusal(form)) return fail(ErrorKind::kUnsupported, text_of(*reason));
   const FormRow& row = *find_form(node.op);
   const OrderDemand demand = row.order(graph, node);
-  CHECK(demand.rule != OrderRule::kPermute, "a permute is no computation");
+  CHECK(demand.rule != OrderRule::kPermute, "a permute is not a computation");
   TosaBuilder builder(device, TosaBuilder::Constants::kWritten);
   builder.begin("y", {});
   NodeGraph result;

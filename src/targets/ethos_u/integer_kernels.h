@@ -1,4 +1,4 @@
-// What a device computes with codes: the forms of a node, run by TOSA's interpreter.
+// What a device computes on quantized values: the forms of a node, run by TOSA's interpreter.
 #pragma once
 
 #include "formats/tosa/tosa.h"

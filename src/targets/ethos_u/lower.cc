@@ -139,7 +139,7 @@ class SegmentLowering {
     return {};
   }
 
-  // Every output has a value of its own that is no input.
+  // Every output has a value of its own that is not an input.
   void add_outputs() {
     std::set<tosa::ValueIndex> taken(builder_.graph().inputs.begin(), builder_.graph().inputs.end());
     for (const ValueId id : segment_.outputs) {

@@ -66,7 +66,7 @@ std::string reason_in(std::string_view text) {
   return last;
 }
 
-// The first operators of a graph, so many of them, with all that nothing reads any more as its outputs.
+// The first `count` operators of a graph, with all that nothing reads any more as its outputs.
 tosa::Graph beginning_of(const tosa::Graph& graph, std::size_t count) {
   tosa::Graph result = graph;
   result.operators.resize(count);
@@ -160,7 +160,7 @@ Expected<std::optional<Finisher>> prepare(std::string_view target, const FinishS
   const std::string wanted = setting_of(settings, kProgram);
   const auto program = find_program(wanted.empty() ? "vela" : wanted);
   if (!program) {
-    if (!wanted.empty()) return bad_input(fmt::format("{} {}: there is no such program", kProgram.name, wanted));
+    if (!wanted.empty()) return bad_input(fmt::format("{} {}: program not found", kProgram.name, wanted));
     return std::optional<Finisher>();
   }
   options.program = *program;

@@ -54,7 +54,7 @@ std::pair<double, double> numbers_of(DType dtype) {
   }
   if (is_floating(dtype)) return {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
   const double above = std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - 1);
-  // The largest number of 64 bits is no double; the one before it is.
+  // The largest number of 64 bits is not a double; the one before it is.
   return {-above, dtype == DType::kI64 ? std::nextafter(above, 0.0) : above - 1};
 }
 

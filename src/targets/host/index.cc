@@ -106,7 +106,7 @@ constexpr Kernel kIndexKernels[] = {
     {"aten::index_select.out", "tit", run_index_select},
     {names::kIndex, "tq", run_index},
     {names::kEmbedding, "ttibb", run_embedding},
-    {names::kGather, "titb", run_gather, {.op = Op::kGather, .write = write_gather, .knows_codes = true}},
+    {names::kGather, "titb", run_gather, {.op = Op::kGather, .write = write_gather, .takes_quantized = true}},
     {"aten::scatter.src_out", "titt", run_scatter<Op::kScatter, ScatterMode::kSet>, {Op::kScatter, write_scatter}},
     {"aten::scatter_add.out",
      "titt",
@@ -115,7 +115,7 @@ constexpr Kernel kIndexKernels[] = {
     {"aten::arange.start_out", "nnn", run_arange, {Op::kArange, write_arange}},
 };
 constexpr WrittenOp kIndexComposites[] = {
-    {.op = Op::kIndexSelect, .write = write_index_select, .types = ElementTypes::kBytes, .knows_codes = true},
+    {.op = Op::kIndexSelect, .write = write_index_select, .types = ElementTypes::kBytes, .takes_quantized = true},
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ bool is_written_back(const pte::Plan& plan, pte::ValueIndex value) {
       if (call == nullptr || call->args.size() < 2 || call->args[1] != value || !is_state(plan, call->args[0]))
         continue;
       const Kernel* kernel = find_kernel(full_name(plan.operators[call->operator_index]));
-      if (kernel != nullptr && kernel->border == Border::kWritesBack) return true;
+      if (kernel != nullptr && kernel->io_role == IoRole::kWritesBack) return true;
     }
   }
   return false;
@@ -129,19 +129,19 @@ pte::Operator operator_of(std::string_view name) {
   return {std::string(name.substr(0, dot)), std::string(name.substr(std::min(dot + 1, name.size())))};
 }
 
-bool is_border_call(const pte::Plan& plan, const Kernel& kernel, std::span<const pte::ValueIndex> args) {
-  if (kernel.border == Border::kNone || args.size() != kernel.arity()) return false;
+bool is_io_call(const pte::Plan& plan, const Kernel& kernel, std::span<const pte::ValueIndex> args) {
+  if (kernel.io_role == IoRole::kNone || args.size() != kernel.arity()) return false;
   const auto is_in = [](const std::vector<pte::ValueIndex>& list, pte::ValueIndex value) {
     return std::ranges::find(list, value) != list.end();
   };
-  switch (kernel.border) {
-    case Border::kNone:
+  switch (kernel.io_role) {
+    case IoRole::kNone:
       break;
-    case Border::kQuantizes:
+    case IoRole::kQuantizes:
       return is_in(plan.inputs, args.front()) || is_state(plan, args.front());
-    case Border::kDequantizes:
+    case IoRole::kDequantizes:
       return is_in(plan.outputs, args.back()) || is_state(plan, args.back()) || is_written_back(plan, args.back());
-    case Border::kWritesBack:
+    case IoRole::kWritesBack:
       return is_in(plan.inputs, args.front()) || is_state(plan, args.front());
   }
   return false;

@@ -29,14 +29,14 @@ struct WrittenOp {
   Op op{};
   Expected<void> (*write)(NodeWriter&) = nullptr;  // fails where the kernel cannot do what the node asks
   ElementTypes types = ElementTypes::kNumbers;
-  bool knows_codes = false;      // others would take codes for numbers
+  bool takes_quantized = false;  // others would take quantized values for numbers
   bool keeps_order = false;      // element by element in memory, whatever the order of axes: one input, one result
   bool widens = false;           // its kernels round sums or factors of f16 and bf16 to these: it computes with f32
   std::string_view kernel = {};  // that makes the result: of a row, the row's; empty where that depends on the node
 };
 
-// Kernels that stand at the model's border rather than compute: between numbers and codes, and to the states.
-enum class Border : std::uint8_t { kNone, kQuantizes, kDequantizes, kWritesBack };
+// Kernels that only convert model inputs and outputs between floats and quantized values, or write to states.
+enum class IoRole : std::uint8_t { kNone, kQuantizes, kDequantizes, kWritesBack };
 
 // Kinds of arguments, a letter each:
 //   t  tensor                o  tensor or none        l  list of tensors      q  list of tensors or none each
@@ -50,7 +50,7 @@ struct Kernel {
   std::string_view arguments;           // all of them, those with a default too; without outs
   Expected<void> (*run)(RunningCall&);  // of a call with as many arguments as it has
   WrittenOp written = {};               // nothing where no op of ours is this kernel
-  Border border = Border::kNone;
+  IoRole io_role = IoRole::kNone;
   std::size_t outs = 1;       // tensors that it writes; 0 for a primitive, which gives a number
   bool writes_first = false;  // it has no outs: its result is its first argument
 
@@ -77,6 +77,6 @@ pte::Operator operator_of(std::string_view name);
 
 // Whether the call quantizes an input or a state of the plan, dequantizes one of its outputs or what is written to a
 // state, or copies it there.
-bool is_border_call(const pte::Plan& plan, const Kernel& kernel, std::span<const pte::ValueIndex> args);
+bool is_io_call(const pte::Plan& plan, const Kernel& kernel, std::span<const pte::ValueIndex> args);
 
 }  // namespace isthmus::host

@@ -58,7 +58,7 @@ Ints sides_from_the_last(const PadAttrs& pad, std::size_t axes) {
 }
 
 // Mirrors and copies of the border exist for the last one, two or three axes with one or two axes before them.
-Expected<void> write_border_pad(NodeWriter& node) {
+Expected<void> write_edge_pad(NodeWriter& node) {
   const PadAttrs& pad = node.as<PadAttrs>();
   const TensorType& type = node.type(0);
   const std::size_t rank = type.rank();
@@ -95,7 +95,7 @@ Expected<void> write_constant_pad(NodeWriter& node) {
 }
 
 Expected<void> write_pad(NodeWriter& node) {
-  return node.as<PadAttrs>().mode == PadMode::kConstant ? write_constant_pad(node) : write_border_pad(node);
+  return node.as<PadAttrs>().mode == PadMode::kConstant ? write_constant_pad(node) : write_edge_pad(node);
 }
 
 Expected<Tensor> reshaped(const Tensor& tensor, std::vector<std::int64_t> sizes) {
@@ -226,7 +226,7 @@ Expected<void> pad(RunningCall& call, PadMode mode, double value, std::size_t ou
 }
 Expected<void> run_constant_pad(RunningCall& call) { return pad(call, PadMode::kConstant, TRY(call.number(2)), 3, 0); }
 template <PadMode mode, std::size_t axes>
-Expected<void> run_border_pad(RunningCall& call) {
+Expected<void> run_edge_pad(RunningCall& call) {
   return pad(call, mode, 0, 2, axes);
 }
 
@@ -253,12 +253,12 @@ constexpr Kernel kMovementKernels[] = {
     {"dim_order_ops::_clone_dim_order.out", "tbJ", run_clone_in_order},
     {"aten::flip.out", "tI", run_flip, {Op::kFlip, write_flip}},
     {names::kConstantPad, "tIn", run_constant_pad},
-    {names::kReflectionPad1d, "tI", run_border_pad<PadMode::kReflect, 1>},
-    {names::kReflectionPad2d, "tI", run_border_pad<PadMode::kReflect, 2>},
-    {names::kReflectionPad3d, "tI", run_border_pad<PadMode::kReflect, 3>},
-    {names::kReplicationPad1d, "tI", run_border_pad<PadMode::kReplicate, 1>},
-    {names::kReplicationPad2d, "tI", run_border_pad<PadMode::kReplicate, 2>},
-    {names::kReplicationPad3d, "tI", run_border_pad<PadMode::kReplicate, 3>},
+    {names::kReflectionPad1d, "tI", run_edge_pad<PadMode::kReflect, 1>},
+    {names::kReflectionPad2d, "tI", run_edge_pad<PadMode::kReflect, 2>},
+    {names::kReflectionPad3d, "tI", run_edge_pad<PadMode::kReflect, 3>},
+    {names::kReplicationPad1d, "tI", run_edge_pad<PadMode::kReplicate, 1>},
+    {names::kReplicationPad2d, "tI", run_edge_pad<PadMode::kReplicate, 2>},
+    {names::kReplicationPad3d, "tI", run_edge_pad<PadMode::kReplicate, 3>},
 };
 constexpr WrittenOp kMovementComposites[] = {
     {Op::kPad, write_pad},

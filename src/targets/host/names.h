@@ -1,4 +1,4 @@
-// The names of kernels that calls of other ops are made of too: a name stands once, here or in its row.
+// The names of kernels that calls of other ops use too: a name stands once, here or in its row.
 #pragma once
 
 #include <string_view>

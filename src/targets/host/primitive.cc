@@ -16,7 +16,8 @@ Expected<void> run_size_of_axis(RunningCall& call) {
 template <bool (*op)(std::int64_t, std::int64_t, std::int64_t*)>
 Expected<void> run_integer_arithmetic(RunningCall& call) {
   std::int64_t result = 0;
-  if (!op(TRY(call.integer(0)), TRY(call.integer(1)), &result)) return bad_input("the result is no 64-bit integer");
+  if (!op(TRY(call.integer(0)), TRY(call.integer(1)), &result))
+    return bad_input("the result overflows a 64-bit integer");
   return call.set_number(2, result);
 }
 bool add(std::int64_t a, std::int64_t b, std::int64_t* result) { return !__builtin_add_overflow(a, b, result); }

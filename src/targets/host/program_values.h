@@ -30,7 +30,7 @@ class ProgramValues {
   Expected<pte::ValueIndex> tensor(ValueId id);
   // The program's value for a state, with its initial value.
   Expected<pte::ValueIndex> state(const GraphState& state);
-  // A tensor with memory that is no value of the graph.
+  // A tensor with memory that is not a value of the graph.
   Expected<pte::ValueIndex> scratch(const TensorType& type) { return scratch(type, row_major(type.rank())); }
   Expected<pte::ValueIndex> scratch(const TensorType& type, const Order& order);
   pte::ValueIndex constant(DType dtype, const std::vector<std::int64_t>& sizes, const Blob& bytes);

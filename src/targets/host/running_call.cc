@@ -14,7 +14,7 @@ namespace isthmus::host {
 namespace {
 
 tl::unexpected<Error> wrong_kind(std::size_t i, std::string_view expected) {
-  return bad_input(fmt::format("argument {} is no {}", i, expected));
+  return bad_input(fmt::format("argument {}: expected {}", i, expected));
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Expected<std::vector<double>> RunningCall::numbers(std::size_t i) const {
 
 Expected<DType> RunningCall::dtype(std::size_t i) const {
   const auto dtype = pte::dtype_of_number(TRY(integer(i)));
-  if (!dtype) return bad_input(fmt::format("argument {} is no element type that is known here", i));
+  if (!dtype) return bad_input(fmt::format("argument {} is not an element type that is known here", i));
   return *dtype;
 }
 

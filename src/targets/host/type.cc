@@ -24,11 +24,12 @@ Expected<void> write_with_parameters(NodeWriter& node, const QuantizeKernels& ke
     zero_point = node.known_integer(2);
   }
   if (node.input_count() == 1) {
-    // The parameters stand in the type of the side that is codes.
+    // The parameters stand in the type of the side that is quantized.
     const std::optional<Quant>& quant = node.type(0).quant ? node.type(0).quant : node.result_type().quant;
     const bool has_one_side = node.type(0).quant.has_value() != node.result_type().quant.has_value();
-    if (!has_one_side) return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel converts between floats and codes");
-    if (quant->axis >= 0) return fail(ErrorKind::kUnsupported, "codes at the border have one scale");
+    if (!has_one_side)
+      return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel converts between floats and quantized values");
+    if (quant->axis >= 0) return fail(ErrorKind::kUnsupported, "quantized inputs and outputs have one scale");
     scale = static_cast<double>(quant->scale());
     zero_point = quant->zero_point;
   }
@@ -53,26 +54,26 @@ Expected<void> write_quantize(NodeWriter& node) {
 }
 
 template <class Number>
-std::pair<std::int64_t, std::int64_t> all_codes() {
+std::pair<std::int64_t, std::int64_t> all_values() {
   return {std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()};
 }
-Expected<std::pair<std::int64_t, std::int64_t>> codes_of(DType dtype) {
-  if (dtype == DType::kU8) return all_codes<std::uint8_t>();
-  if (dtype == DType::kI8) return all_codes<std::int8_t>();
-  if (dtype == DType::kI16) return all_codes<std::int16_t>();
-  if (dtype == DType::kI32) return all_codes<std::int32_t>();
-  return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel takes codes of u8, i8, i16 and i32");
+Expected<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
+  if (dtype == DType::kU8) return all_values<std::uint8_t>();
+  if (dtype == DType::kI8) return all_values<std::int8_t>();
+  if (dtype == DType::kI16) return all_values<std::int16_t>();
+  if (dtype == DType::kI32) return all_values<std::int32_t>();
+  return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel takes u8 values, i8, i16 and i32");
 }
 
 Expected<void> write_dequantize(NodeWriter& node) {
   static constexpr QuantizeKernels kKernels{names::kDequantize, names::kDequantizeByTensors,
                                             names::kDequantizeChannels};
   const DequantizeAttrs& attrs = node.as<DequantizeAttrs>();
-  const DType codes = node.type(0).dtype;
-  const auto [least, most] = TRY(codes_of(codes));
+  const DType storage = node.type(0).dtype;
+  const auto [least, most] = TRY(range_of(storage));
   return write_with_parameters(
       node, kKernels, attrs.axis,
-      {node.integer(least), node.integer(most), TRY(node.element_type(codes)), TRY(node.element_type(attrs.dtype))});
+      {node.integer(least), node.integer(most), TRY(node.element_type(storage)), TRY(node.element_type(attrs.dtype))});
 }
 
 // To the type of the result, in its own order of memory.
@@ -137,38 +138,38 @@ constexpr Kernel kTypeKernels[] = {
     {.name = names::kCopyInPlace,
      .arguments = "ttb",
      .run = run_copy_in_place,
-     .border = Border::kWritesBack,
+     .io_role = IoRole::kWritesBack,
      .outs = 0,
      .writes_first = true},
     {names::kConvert, "tbJ", run_convert, {Op::kCast, write_cast}},
     {.name = names::kQuantize,
      .arguments = "triiie",
      .run = run_quantize<Parameters::kNumbers>,
-     .border = Border::kQuantizes},
+     .io_role = IoRole::kQuantizes},
     {.name = names::kQuantizeByTensors,
      .arguments = "tttiie",
      .run = run_quantize<Parameters::kTensors>,
-     .border = Border::kQuantizes},
+     .io_role = IoRole::kQuantizes},
     {.name = names::kQuantizeChannels,
      .arguments = "tttiiie",
      .run = run_quantize<Parameters::kChannels>,
-     .border = Border::kQuantizes},
+     .io_role = IoRole::kQuantizes},
     {.name = names::kDequantize,
      .arguments = "triiief",
      .run = run_dequantize<Parameters::kNumbers>,
-     .border = Border::kDequantizes},
+     .io_role = IoRole::kDequantizes},
     {.name = names::kDequantizeByTensors,
      .arguments = "tttiief",
      .run = run_dequantize<Parameters::kTensors>,
-     .border = Border::kDequantizes},
+     .io_role = IoRole::kDequantizes},
     {.name = names::kDequantizeChannels,
      .arguments = "ttoiiief",
      .run = run_dequantize<Parameters::kChannels>,
-     .border = Border::kDequantizes},
+     .io_role = IoRole::kDequantizes},
 };
 constexpr WrittenOp kTypeComposites[] = {
-    {.op = Op::kQuantize, .write = write_quantize, .knows_codes = true, .keeps_order = true},
-    {.op = Op::kDequantize, .write = write_dequantize, .knows_codes = true, .keeps_order = true},
+    {.op = Op::kQuantize, .write = write_quantize, .takes_quantized = true, .keeps_order = true},
+    {.op = Op::kDequantize, .write = write_dequantize, .takes_quantized = true, .keeps_order = true},
 };
 
 }  // namespace

@@ -183,7 +183,7 @@ class Planner {
     std::uint64_t work = static_cast<std::uint64_t>(site.output.count);
     for (const Operand& input : site.inputs) work += static_cast<std::uint64_t>(input.count);
     if (rule.work != nullptr) work = std::max(work, rule.work(site));
-    // Waking another thread takes about as long as so many steps.
+    // Waking another thread takes about as long as this many steps.
     constexpr std::uint64_t kMinSteps = 1 << 16;
     resources_.parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(work / kMinSteps, 1, parts_));
     plan_.work = add_sizes(plan_.work, work).value_or(~std::uint64_t{0});

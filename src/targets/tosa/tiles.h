@@ -13,7 +13,7 @@ namespace isthmus::tosa {
 // Parts of a call's scratch memory.
 class Scratch {
  public:
-  // The place of so many numbers.
+  // Storage of this many numbers.
   template <class Number>
   std::size_t add(std::size_t count) {
     const std::size_t place = static_cast<std::size_t>(bytes_);

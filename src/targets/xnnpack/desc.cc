@@ -12,7 +12,7 @@ constexpr DType kStorage[] = {DType::kI8};
 constexpr SharingRow kSharing[] = {
     {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
     {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
-    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares codes of one scale"},
+    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares quantized values of one scale"},
     {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
 };
 
@@ -23,7 +23,7 @@ constexpr RatioLimit kRatios[] = {
     {Op::kMul, RatioOf::kProduct, 0x1p-16, 0x1p8, false, "its product is scaled by less than 256"},
     {Op::kRescale, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
     {Op::kLeakyRelu, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
-    // A negative slope has one code less.
+    // A negative slope loses one quantized value.
     {Op::kLeakyRelu, RatioOf::kSlopedInput, 0x1p-8, 127, true, "its multiplier has 8 bits before and behind the point"},
     {Op::kConv2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
     {Op::kConvTranspose2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
@@ -61,7 +61,7 @@ const TargetDesc& desc() {
               .sums = kSums,
               .pins = {},
               .has_rescale = true,
-              .refusal = refusal_in_codes,
+              .refusal = quantized_refusal,
               .quantizes_rows = has_row_form,
               .takes_bounds = takes_bounds,
           },

@@ -24,8 +24,9 @@ Blob stored_bytes(const TensorView& data, const Order& order) {
   return contiguous_bytes(turned);
 }
 
-// What the codes of weights or of a bias mean, with the axis of their scales where it is stored. The scales stand in
-// the delegate itself: as named data each would be a segment of the file with a name that is longer than most of them.
+// What the quantized values of weights or of a bias mean, with the axis of their scales where it is stored. The scales
+// stand in the delegate itself: as named data each would be a segment of the file with a name that is longer than most
+// of them.
 void set_quant(xnn::Value& value, const Quant& quant, DType dtype, const Order& order,
                std::optional<std::int64_t> groups) {
   const bool is_bias = dtype == DType::kI32;
@@ -127,16 +128,16 @@ std::uint32_t Lowering::input(std::size_t i) {
   return in_order(graph_[segment_.nodes[at_]].inputs[i], layout_.reads[at_][i]);
 }
 
-std::uint32_t Lowering::rows_in_codes(std::uint32_t floats) {
-  if (const auto found = rows_in_codes_.find(floats); found != rows_in_codes_.end()) return found->second;
+std::uint32_t Lowering::quantized_rows(std::uint32_t floats) {
+  if (const auto found = quantized_rows_.find(floats); found != quantized_rows_.end()) return found->second;
   xnn::Value value;
   value.datatype = xnn::DataType::kQDI8;
   value.dims = result_.graph.values[floats].dims;
   value.quant = xnn::PerToken{1};
   result_.graph.values.push_back(std::move(value));
-  const auto codes = static_cast<std::uint32_t>(result_.graph.values.size() - 1);
-  append({xnn::NodeKind::kConvert, {floats}, {codes}, {}, 0, {}, 0});
-  return rows_in_codes_[floats] = codes;
+  const auto quantized = static_cast<std::uint32_t>(result_.graph.values.size() - 1);
+  append({xnn::NodeKind::kConvert, {floats}, {quantized}, {}, 0, {}, 0});
+  return quantized_rows_[floats] = quantized;
 }
 
 std::uint32_t Lowering::result() {
@@ -227,7 +228,7 @@ Expected<void> Lowering::lower_node(std::size_t position) {
   return {};
 }
 
-// Every output has a value of its own that is no input: where it has not, it is copied.
+// Every output has a value of its own that is not an input: where it has not, it is copied.
 Expected<void> Lowering::add_outputs() {
   std::set<std::uint32_t> taken(external_inputs_.begin(), external_inputs_.end());
   for (const ValueId id : segment_.outputs) {

@@ -39,8 +39,8 @@ class Lowering {
   std::uint32_t input(std::size_t i);
   const Order& read_order(std::size_t i) const { return layout_.reads[at_][i]; }
   const Order& result_order() const;
-  // A value of floats with each row in codes of its own, made once.
-  std::uint32_t rows_in_codes(std::uint32_t floats);
+  // A value of floats with each row quantized by its own parameters, made once.
+  std::uint32_t quantized_rows(std::uint32_t floats);
   // A new value for the node's result; its shape in the order of memory.
   std::uint32_t result();
   // The result lies where input 0 lies.
@@ -62,7 +62,7 @@ class Lowering {
   using Key = std::pair<std::uint32_t, Order>;
 
   Expected<void> lower_node(std::size_t position);
-  // A value of the graph in this order: its sizes, and what its codes mean.
+  // A value of the graph in this order: its sizes, and what its quantized values mean.
   std::uint32_t add_value(ValueId id, const Order& order);
   std::uint32_t add_constant_input(ValueId id, const Order& order);
   // The value in this order, converted where that is not done yet.
@@ -75,7 +75,7 @@ class Lowering {
   const Segment& segment_;
   const Layout& layout_;
   std::map<Key, std::uint32_t> ids_;
-  std::map<std::uint32_t, std::uint32_t> rows_in_codes_;
+  std::map<std::uint32_t, std::uint32_t> quantized_rows_;
   std::map<std::string, std::uint32_t> constants_;       // by key, of target_.constants
   std::vector<std::optional<std::size_t>> fused_clamp_;  // by position: the clamp that becomes the node's bounds
   std::vector<bool> is_fused_;                           // by position: this clamp

@@ -1,4 +1,4 @@
-// Walks the demands of the device's description, and those of its products of codes.
+// Walks the demands of the device's description, and those of its products of quantized values.
 #include "targets/xnnpack/quantized.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 namespace isthmus::xnnpack {
 namespace {
 
-constexpr std::int32_t kMinCode = -128;
-constexpr std::int32_t kMaxCode = 127;
+constexpr std::int32_t kQuantMin = -128;
+constexpr std::int32_t kQuantMax = 127;
 
 // The scale of a bias is a product that was rounded elsewhere.
 constexpr float kBiasTolerance = 0x1p-20F;
@@ -24,18 +24,18 @@ std::string quant_text(const Quant& quant) {
 }
 
 // The demands on one node.
-class NodeCodes {
+class QuantizedNode {
  public:
-  NodeCodes(const Graph& graph, const Node& node, const FormRow& form) : graph_(graph), node_(node), form_(form) {}
+  QuantizedNode(const Graph& graph, const Node& node, const FormRow& form) : graph_(graph), node_(node), form_(form) {}
 
   std::optional<Reason> refusal() const {
-    if (!has_codes()) return std::nullopt;
+    if (!is_quantized()) return std::nullopt;
     if (form_.quantizes_rows && !result().quant && !type(node_.inputs[0]).quant) return weights_alone();
     if (auto reason = kinds()) return reason;
     if (auto reason = sharing()) return reason;
     if (auto reason = products()) return reason;
-    if (form_.codes_refusal != nullptr) {
-      if (auto reason = form_.codes_refusal(graph_, node_)) return reason;
+    if (form_.quantization_refusal != nullptr) {
+      if (auto reason = form_.quantization_refusal(graph_, node_)) return reason;
     }
     return ratios();
   }
@@ -48,21 +48,21 @@ class NodeCodes {
     return fmt::format("%{} is {}{}", graph_[id].name, type_text(graph_, of),
                        of.quant ? " with " + quant_text(*of.quant) : "");
   }
-  bool has_codes() const {
+  bool is_quantized() const {
     return result().quant || std::ranges::any_of(node_.inputs, [&](ValueId id) { return type(id).quant.has_value(); });
   }
 
-  // The form takes codes, all or none of its data are codes, and those have one scale and 8 bits.
+  // The form takes quantized values, all or none of its data are quantized, and those have one scale and 8 bits.
   std::optional<Reason> kinds() const {
-    if (form_.codes == CodesForm::kNone) {
-      return Reason{ReasonCode::kNoForm, fmt::format("{} of 8-bit codes", name_of(node_.op))};
+    if (form_.quantized == QuantizedForm::kNone) {
+      return Reason{ReasonCode::kNoForm, fmt::format("{} of int8 values", name_of(node_.op))};
     }
     const auto refuse = [&](ValueId id) -> std::optional<Reason> {
       const TensorType& of = type(id);
-      // Codes without sign are only there to be converted, at the model's border.
-      const bool converts = form_.codes == CodesForm::kConverts;
-      const bool is_code = of.dtype == DType::kI8 || (of.dtype == DType::kU8 && converts);
-      const bool fits = of.quant ? is_code && of.quant->axis < 0 : converts;
+      // Unsigned values are only there to be converted, at a model input or output.
+      const bool converts = form_.quantized == QuantizedForm::kConverts;
+      const bool is_quantized = of.dtype == DType::kI8 || (of.dtype == DType::kU8 && converts);
+      const bool fits = of.quant ? is_quantized && of.quant->axis < 0 : converts;
       return fits ? std::nullopt : std::optional(Reason{ReasonCode::kDType, named(id)});
     };
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
@@ -97,7 +97,7 @@ class NodeCodes {
     return std::nullopt;
   }
 
-  // Weights of 8 bits around zero, and a bias whose codes count in products of input and weight.
+  // Weights of 8 bits around zero, and a bias whose quantized values count in products of input and weight.
   std::optional<Reason> products() const {
     const Quant* weight = nullptr;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
@@ -180,24 +180,24 @@ std::optional<Reason> parameters_refusal(const Graph& graph, ValueId id) {
   const bool is_bias = type.dtype == DType::kI32 && graph.constant(id) != nullptr;
   if (type.dtype != DType::kI8 && type.dtype != DType::kU8 && !is_bias) return refuse("scales");
   if (!std::ranges::all_of(quant.scales, [](float scale) { return std::isnormal(scale) && scale > 0; })) {
-    return refuse("a scale that is no positive number");
+    return refuse("scale is not a positive finite number");
   }
-  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kMinCode;
+  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kQuantMin;
   const bool is_zero_point = is_bias || quant.axis >= 0
                                  ? quant.zero_point == 0
-                                 : quant.zero_point >= least && quant.zero_point <= least + kMaxCode - kMinCode;
+                                 : quant.zero_point >= least && quant.zero_point <= least + kQuantMax - kQuantMin;
   if (!is_zero_point) return refuse(fmt::format("zero point {}", quant.zero_point));
   if (quant.axis < 0) return quant.scales.size() == 1 ? std::nullopt : std::optional(refuse("several scales"));
   const auto axis = static_cast<std::size_t>(quant.axis);
-  if (graph.constant(id) == nullptr) return refuse("a scale for each channel, and is no constant");
+  if (graph.constant(id) == nullptr) return refuse("a scale for each channel, and is not a constant");
   if (axis >= type.rank() || !type.shape[axis].is(static_cast<std::int64_t>(quant.scales.size()))) {
     return refuse(quant_text(quant));
   }
   return std::nullopt;
 }
 
-std::optional<Reason> codes_refusal(const Graph& graph, const Node& node, const FormRow& form) {
-  return NodeCodes(graph, node, form).refusal();
+std::optional<Reason> quantization_refusal(const Graph& graph, const Node& node, const FormRow& form) {
+  return QuantizedNode(graph, node, form).refusal();
 }
 
 }  // namespace isthmus::xnnpack

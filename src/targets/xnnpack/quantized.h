@@ -1,4 +1,5 @@
-// What the delegate asks of codes: of the parameters of a value, and of those of all values of a node together.
+// What the delegate asks of quantized values: of the parameters of a value, and of those of all values of a node
+// together.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,6 @@ std::optional<Reason> parameters_refusal(const Graph& graph, ValueId id);
 
 // Why the node cannot compute with its values as they are quantized; nothing where it can, or where none is. Each of
 // its values alone was accepted before.
-std::optional<Reason> codes_refusal(const Graph& graph, const Node& node, const FormRow& form);
+std::optional<Reason> quantization_refusal(const Graph& graph, const Node& node, const FormRow& form);
 
 }  // namespace isthmus::xnnpack

@@ -1,4 +1,4 @@
-// Looks at the zero points of codes in front of layers.
+// Looks at the zero points of quantized values in front of layers.
 #include "transforms/canonicalize/archive_weights.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 namespace isthmus {
 namespace {
 
-// The codes behind a weight, over whatever moves them; null where it is not made of constant codes.
+// The quantized values behind a weight, over whatever moves them; null where it is not made of constant quantized
+// values.
 const Node* conversion_behind(const Graph& graph, ValueId id) {
   for (const Node* node = graph.producer(id); node != nullptr && node->op != Op::kForeign; node = graph.producer(id)) {
     if (std::holds_alternative<DequantizeAttrs>(node->attrs)) return node->inputs.size() == 3 ? node : nullptr;

@@ -6,8 +6,8 @@
 
 namespace isthmus {
 
-// Warns of codes with a zero point that a layer takes as weights: every target wants symmetric ones, so that they are
-// rounded again. The spellings of the graph are resolved, its constants not folded yet.
+// Warns of quantized values with a zero point that a layer takes as weights: every target wants symmetric ones, so that
+// they are rounded again. The spellings of the graph are resolved, its constants not folded yet.
 void warn_of_weights(const Graph& graph, Diagnostics& diagnostics);
 
 }  // namespace isthmus

@@ -56,7 +56,7 @@ std::optional<ValueId> beside(const Graph& graph, const Node& node, double numbe
   return std::nullopt;
 }
 
-// Factors of a product that are no numbers, and the product of those that are.
+// Factors of a product that are not numbers, and the product of those that are.
 struct Product {
   std::vector<ValueId> factors;
   double number = 1;

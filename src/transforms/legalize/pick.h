@@ -6,7 +6,7 @@
 
 namespace isthmus::rewrites {
 
-// A constant that is made for a form has at most so many numbers.
+// A constant that is made for a form has at most this many numbers.
 inline constexpr std::int64_t kMaxWeights = std::int64_t{1} << 20;
 
 // Whether the delegate can reshape it: of all sizes at most one is known only when the model runs.

@@ -7,8 +7,8 @@
 namespace isthmus {
 namespace {
 
-// A result larger than this is made only if it has no more elements than what it is made of: an expanded scalar stays
-// one, codes become weights.
+// A result larger than this is made only if it has no more elements than its inputs: an expanded scalar stays
+// one, quantized values become weights.
 constexpr std::uint64_t kMaxGrowth = std::uint64_t{1} << 20;
 
 bool is_worth_storing(const Site& site) {

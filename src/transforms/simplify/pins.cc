@@ -34,7 +34,7 @@ ValueId unshaped(const Graph& graph, ValueId id) {
   return id;
 }
 
-// Numbers that are rounded to codes whose parameters the model chooses by these numbers as it runs.
+// Numbers that are rounded to quantized values whose parameters the model chooses by these numbers as it runs.
 struct DynamicPair {
   ValueId numbers;
   DynamicAttrs attrs;
@@ -55,12 +55,13 @@ std::optional<DynamicPair> dynamic_pair(const Graph& graph, const Node& there, s
   const DynamicPair pair{of_scale->inputs[0], std::get<DynamicAttrs>(of_scale->attrs)};
   if (unshaped(graph, there.inputs[0]) != unshaped(graph, pair.numbers)) return std::nullopt;
   // One scale for the tensor, or one for each row of the same length.
-  const auto& codes = std::get<QuantizeAttrs>(there.attrs);
-  const bool has_one = graph.type(scale).rank() == 1 && graph.type(scale).shape[0].is(1) && codes.axis < 0;
-  const bool has_rows = codes.axis == 0 && graph.type(there.inputs[0]).rank() == 2 &&
+  const auto& quantized = std::get<QuantizeAttrs>(there.attrs);
+  const bool has_one = graph.type(scale).rank() == 1 && graph.type(scale).shape[0].is(1) && quantized.axis < 0;
+  const bool has_rows = quantized.axis == 0 && graph.type(there.inputs[0]).rank() == 2 &&
                         graph.type(there.inputs[0]).shape.back() == graph.type(pair.numbers).shape.back();
-  const bool has_codes = codes.min <= pair.attrs.min && codes.max >= pair.attrs.max && codes.dtype == pair.attrs.dtype;
-  if (codes.axis != back_axis || (!has_one && !has_rows) || !has_codes) return std::nullopt;
+  const bool is_quantized =
+      quantized.min <= pair.attrs.min && quantized.max >= pair.attrs.max && quantized.dtype == pair.attrs.dtype;
+  if (quantized.axis != back_axis || (!has_one && !has_rows) || !is_quantized) return std::nullopt;
   return pair;
 }
 

@@ -202,7 +202,7 @@ TEST(Calibrate, BadSamplesAreRefusedByNumberAndInput) {
   EXPECT_THAT(found.error().text(), HasSubstr("sample 1 of input 0 (x) has 1 NaN"));
   const auto none = calibrated(small(), {});
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().text(), HasSubstr("no samples"));
+  EXPECT_THAT(none.error().text(), HasSubstr("no calibration samples"));
 }
 
 TEST(Calibrate, EndsWhenAsked) {

@@ -336,11 +336,11 @@ TEST_F(SamplesOfNpz, NumbersThatAreNoneAreRefusedByNumberAndInput) {
 
 TEST_F(SamplesOfNpz, RefusesToHaveNoSamples) {
   EXPECT_EQ(problem_of({{"x", counting({0, 2})}}, "  input %x : f32[1,2]"),
-            "array \"x\" has 0 rows: that is no sample");
+            "array \"x\" has 0 rows: too few for one sample");
   EXPECT_EQ(problem_of({{"x", counting({3, 2})}}, "  input %x : f32[4,2]"),
-            "array \"x\" has 3 rows for samples of 4: that is no sample");
+            "array \"x\" has 3 rows for samples of 4: too few for one sample");
   EXPECT_EQ(problem_of({{"x", counting({0, 4, 2})}}, "  input %x : f32[4,2]"),
-            "array \"x\" has 0 rows: that is no sample");
+            "array \"x\" has 0 rows: too few for one sample");
   // As many samples as one likes would cost no byte.
   const std::string endless = npy_of("<f4", false, "(1152921504606846976, 0)", "");
   const Graph graph = graph_of("  symbol h in [0,9]\n  input %x : f32[1,h]");
@@ -575,10 +575,10 @@ TEST_F(SamplesOfFolder, RefusesBrokenFilesByName) {
 TEST_F(SamplesOfFolder, RefusesOtherPaths) {
   const Graph graph = graph_of("  input %x : f32[1,2]");
   fs::create_directories(folder_ / "empty");
-  EXPECT_THAT(problem((folder_ / "empty").string(), graph), HasSubstr("no .npy and no .npz file in this folder"));
+  EXPECT_THAT(problem((folder_ / "empty").string(), graph), HasSubstr("no .npy or .npz file in this folder"));
   EXPECT_THAT(problem(write("x.npy", npy_bytes(counting({4, 2}))), graph),
               HasSubstr("is a single array: put it into an .npz"));
-  EXPECT_THAT(problem((folder_ / "none.npz").string(), graph), HasSubstr("there is no such file or folder"));
+  EXPECT_THAT(problem((folder_ / "none.npz").string(), graph), HasSubstr("no such file or folder"));
   fs::create_directories(folder_ / "data" / "x.npy");
   EXPECT_THAT(problem((folder_ / "data").string(), graph), HasSubstr("not a regular file"));
 }

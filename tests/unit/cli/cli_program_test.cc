@@ -165,7 +165,7 @@ TEST_F(CliProgram, InspectShowsTosaGraphs) {
 TEST_F(CliProgram, InspectForAPerson) {
   const Finished done = isthmus("inspect " + kTosa);
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("7 host calls, 3 of them at the border"));
+  EXPECT_THAT(done.out, HasSubstr("7 host calls, 3 of them I/O conversions"));
   EXPECT_THAT(done.out, HasSubstr("0  TOSABackend  17.2 KiB"));
   EXPECT_THAT(done.out, Not(HasSubstr("\033")));
   const Finished graph = isthmus("inspect " + kTokens + " --ir");
@@ -296,7 +296,7 @@ TEST_F(Cpus, AreWholeOnesOfMaskAndQuota) {
 TEST_F(CliProgram, BenchRefusesWhatIsNoProgram) {
   const Finished model = isthmus("bench tests/models/emg_cascade.pt2");
   EXPECT_EQ(model.code, 1);
-  EXPECT_THAT(model.err, HasSubstr("is no program file"));
+  EXPECT_THAT(model.err, HasSubstr("is not a program file"));
   EXPECT_EQ(isthmus("bench").code, 2);
   EXPECT_EQ(isthmus("bench " + kTokens + " --seconds -1").code, 2);
   EXPECT_EQ(isthmus("bench --help").code, 0);

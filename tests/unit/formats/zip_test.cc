@@ -68,7 +68,7 @@ TEST(Zip, ReadsTheFormsThatWritersUse) {
   std::vector<ZipItem> zip64_items = items;
   for (ZipItem& item : zip64_items) item.has_zip64 = true;
   for (const std::string& zip : {build_zip(items), build_zip(items, {.has_zip64 = true}), build_zip(zip64_items),
-                                 build_zip(items, {.comment = "PK\5\6 is no record"})}) {
+                                 build_zip(items, {.comment = "PK\5\6 is not a record"})}) {
     EXPECT_EQ(read(zip, "x"), "one");
     EXPECT_EQ(read(zip, "y"), "two");
     EXPECT_EQ(read(zip, "empty"), "");

@@ -56,7 +56,7 @@ TEST(State, IsWrittenOnceByWhatIsOfItsType) {
   EXPECT_EQ(problem_of(start + "  return %x\n"), "state %s is never written");
   EXPECT_EQ(problem_of(start + "  mutate \"s\" %x\n  mutate \"s\" %x\n  return %x\n"), "the graph writes to %s twice");
   EXPECT_EQ(problem_of(start + "  mutate \"t\" %x\n  return %x\n"),
-            "the graph writes to \"t\", which is no state and no input");
+            "the graph writes to \"t\", which is neither a state nor an input");
   EXPECT_EQ(
       problem_of("graph\n  input %x : f32[3]\n  state %s : f32[2] = [1.0,-1.0]\n  mutate \"s\" %x\n  return %x\n"),
       "what the graph writes to %s is of another type");

@@ -56,12 +56,12 @@ TEST(Text, MistakesAreNamedByLine) {
   EXPECT_EQ(message(head + "  input %x : f32[1]\n"), "line 3: %x is defined twice");
   EXPECT_EQ(message(head + "  %y, %y = foreign(\"f\") : f32[1], f32[1]\n"), "line 3: %y is defined twice");
   EXPECT_EQ(message(head + "  %y = frobnicate(%x) : f32[1]\n"), "line 3: unknown op 'frobnicate'");
-  EXPECT_EQ(message(head + "  input %y : f99[1]\n"), "line 3: 'f99' is no element type");
+  EXPECT_EQ(message(head + "  input %y : f99[1]\n"), "line 3: 'f99' is not an element type");
   EXPECT_EQ(message(head + "  input %y : f32[s0]\n"), "line 3: symbol s0 is not declared");
-  EXPECT_EQ(message(head + "  symbol f32 in [,]\n"), "line 3: 'f32' is no name of a symbol");
+  EXPECT_EQ(message(head + "  symbol f32 in [,]\n"), "line 3: 'f32' is not a name of a symbol");
   EXPECT_EQ(message(head + "  const %c : f32[3] = [1.0,2.0]\n").substr(0, 7), "line 3:");
-  EXPECT_EQ(message(head + "  const %c : f32[2] = [1.0,x]\n"), "line 3: 'x' is no f32");
-  EXPECT_EQ(message(head + "  const %c : f32[2] #12\n"), "line 3: '12' is no hash of 16 hex digits");
+  EXPECT_EQ(message(head + "  const %c : f32[2] = [1.0,x]\n"), "line 3: 'x' is not of type f32");
+  EXPECT_EQ(message(head + "  const %c : f32[2] #12\n"), "line 3: '12' is not a hash of 16 hex digits");
   EXPECT_EQ(message(head + "  return %x\n  return %x\n"), "line 4: nothing but 'quant' may follow 'return'");
   EXPECT_EQ(message(head), "line 2: expected a 'return' at the end");
   EXPECT_EQ(message(""), "the text does not begin with 'graph'");

@@ -127,24 +127,25 @@ TEST(TypeOps, Ranges) {
 }
 
 TEST(TypeOps, QuantizeAsPyTorchConverts) {
-  const std::string codes = R"(, quant_min=-128, quant_max=127, dtype=i8)";
+  const std::string quantized = R"(, quant_min=-128, quant_max=127, dtype=i8)";
   EXPECT_EQ(run("%x : f32[5]", "i8[5]",
-                R"("quantized_decomposed.quantize_per_tensor.default", input=%x, scale=0.5, zero_point=1)" + codes,
+                R"("quantized_decomposed.quantize_per_tensor.default", input=%x, scale=0.5, zero_point=1)" + quantized,
                 {{0.25, 0.75, -100, 100, 1}}),
             (Numbers{1, 3, -128, 127, 3}));
-  EXPECT_EQ(run("%x : i8[2]", "f32[2]",
-                R"("quantized_decomposed.dequantize_per_tensor.default", input=%x, scale=0.5, zero_point=1)" + codes,
-                {{3, -128}}),
-            (Numbers{1, -64.5}));
   EXPECT_EQ(
-      run("%x : f32[2,2], %s : f32[2], %z : i64[2]", "i8[2,2]",
-          R"("quantized_decomposed.quantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=1)" + codes,
-          {{1, 1, 2, 2}, {1, 0.5}, {0, 10}}),
-      (Numbers{1, 12, 2, 14}));
+      run("%x : i8[2]", "f32[2]",
+          R"("quantized_decomposed.dequantize_per_tensor.default", input=%x, scale=0.5, zero_point=1)" + quantized,
+          {{3, -128}}),
+      (Numbers{1, -64.5}));
+  EXPECT_EQ(run("%x : f32[2,2], %s : f32[2], %z : i64[2]", "i8[2,2]",
+                R"("quantized_decomposed.quantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=1)" +
+                    quantized,
+                {{1, 1, 2, 2}, {1, 0.5}, {0, 10}}),
+            (Numbers{1, 12, 2, 14}));
   EXPECT_EQ(
       run("%x : i8[2,2], %s : f32[2], %z : i64[2]", "f32[2,2]",
           R"("quantized_decomposed.dequantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=-1)" +
-              codes,
+              quantized,
           {{1, 12, 2, 14}, {1, 0.5}, {0, 10}}),
       (Numbers{1, 1, 2, 2}));
   EXPECT_EQ(
@@ -155,13 +156,14 @@ TEST(TypeOps, QuantizeAsPyTorchConverts) {
   EXPECT_TRUE(is_refused("%x : f32[2]", "i8[2]",
                          R"("quantized_decomposed.quantize_per_tensor.default", input=%x, scale=0.5, zero_point=0, )"
                          R"(quant_min=0, quant_max=255, dtype=i8)"));
-  EXPECT_TRUE(is_refused(
-      "%x : f32[2,3], %s : f32[2], %z : i64[2]", "i8[2,3]",
-      R"("quantized_decomposed.quantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=1)" + codes));
+  EXPECT_TRUE(
+      is_refused("%x : f32[2,3], %s : f32[2], %z : i64[2]", "i8[2,3]",
+                 R"("quantized_decomposed.quantize_per_channel.default", input=%x, scales=%s, zero_points=%z, axis=1)" +
+                     quantized));
 }
 
 TEST(TypeOps, ScalesChosenAsTheModelRuns) {
-  const std::string codes = R"(, quant_min=-128, quant_max=127, eps=0.001, dtype=i8)";
+  const std::string quantized = R"(, quant_min=-128, quant_max=127, eps=0.001, dtype=i8)";
   const Numbers numbers{-1, 0.5, 4.1, 0};
   const auto chosen = [&](std::string_view name, std::string_view types, const std::string& rest,
                           const Numbers& given) {
@@ -170,16 +172,16 @@ TEST(TypeOps, ScalesChosenAsTheModelRuns) {
                {given});
   };
   const auto near = [](double number) { return ::testing::DoubleNear(number, 1e-7); };
-  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, numbers),
+  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", quantized, numbers),
               ::testing::ElementsAre(near(5.1 / 255), near(-78)));
-  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, {0, 0, 0, 0}),
+  EXPECT_THAT(chosen("choose_qparams.tensor", "f64[1], i64[1]", quantized, {0, 0, 0, 0}),
               ::testing::ElementsAre(near(0.001), near(-128)));
-  EXPECT_THAT(chosen("choose_qparams_symmetric.tensor", "f64[1], i64[1]", codes, numbers),
+  EXPECT_THAT(chosen("choose_qparams_symmetric.tensor", "f64[1], i64[1]", quantized, numbers),
               ::testing::ElementsAre(near(4.1 / 127.5), near(0)));
   EXPECT_THAT(chosen("choose_qparams_per_token_asymmetric.default", "f64[2,1], i64[2,1]", ", dtype=i8", numbers),
               ::testing::ElementsAre(near(1.5 / 255), near(4.1 / 255), near(42), near(-128)));
   for (const double odd : {kNan, std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(chosen("choose_qparams.tensor", "f64[1], i64[1]", codes, {odd, -odd, 0, 0}).size(), 2U);
+    EXPECT_EQ(chosen("choose_qparams.tensor", "f64[1], i64[1]", quantized, {odd, -odd, 0, 0}).size(), 2U);
     EXPECT_EQ(
         chosen("choose_qparams_per_token_asymmetric.default", "f64[2,1], i64[2,1]", ", dtype=i8", {odd, -odd, 0, 0})
             .size(),
@@ -208,7 +210,7 @@ TEST(TypeOps, PerRowAndPerGroupQuantization) {
   EXPECT_TRUE(is_refused("%x : i8[1,5], %s : f32[1,2], %z : i64[1,2]", "f32[1,5]",
                          R"("quantized_decomposed.dequantize_per_channel_group.default", w_int8=%x, scales=%s, )"
                          R"(zero_points=%z, quant_min=-8, quant_max=7, dtype=i8, group_size=2, output_dtype=f32)"));
-  // Embedding tables have zero points between two codes.
+  // Embedding tables have zero points between two quantized values.
   EXPECT_EQ(run("%x : u8[2,1], %s : f32[2], %z : f32[2]", "f32[2,1]",
                 R"("quantized_decomposed.dequantize_per_channel.default", input=%x, scales=%s, zero_points=%z, )"
                 R"(axis=0, quant_min=0, quant_max=255, dtype=u8)",

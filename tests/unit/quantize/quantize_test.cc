@@ -1,4 +1,4 @@
-// Parameters, weights, equalization, clamps, borders and precision, each on the smallest graph that shows it.
+// Parameters, weights, equalization, clamps, I/O types and precision, each on the smallest graph that shows it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "quantize/improve/equalize.h"
 #include "quantize/plan/plan.h"
 #include "quantize/prove/prove.h"
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"
 
@@ -68,7 +68,7 @@ QuantConfig with_rules(std::string_view text) {
   return config ? *std::move(config) : QuantConfig{};
 }
 
-TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
+TEST(Parameters, ZeroIsRepresentableAndScalesAreNormal) {
   for (const Range range : {Range{-1, 1}, Range{-0.3, 7.7}, Range{-1e-3, 12}, Range{-5, 1e-9}, Range{2, 6}}) {
     const Quant quant = parameters_of(range, DType::kI8);
     const double scale = static_cast<double>(quant.scale());
@@ -77,7 +77,7 @@ TEST(Parameters, ZeroIsACodeAndScalesAreNormal) {
     EXPECT_NEAR(scale * (-128 - quant.zero_point), std::min(range.min, 0.0), scale / 2 * 1.001);
     EXPECT_NEAR(scale * (127 - quant.zero_point), std::max(range.max, 0.0), scale / 2 * 1.001);
   }
-  EXPECT_EQ(parameters_of({0, 6}, DType::kI8).zero_point, -128) << "after a relu no code is below zero";
+  EXPECT_EQ(parameters_of({0, 6}, DType::kI8).zero_point, -128) << "after a relu no quantized value is below zero";
   EXPECT_EQ(parameters_of({-6, 0}, DType::kI8).zero_point, 127);
   EXPECT_EQ(parameters_of({0, 0}, DType::kI8), (Quant{{1.0F}, -128, -1}));
   EXPECT_EQ(parameters_of({0, 1e-40}, DType::kI8).scale(), 0x1p-60F);
@@ -92,8 +92,8 @@ TEST(Weights, OneScaleForEachChannelOrOneForAll) {
   EXPECT_THAT(each.weight_quant.scales, ElementsAre(1.0F / 127, 0.02013F / 127));
   EXPECT_THAT(each.bias_quant.scales, ElementsAre(0.5F * (1.0F / 127), 0.5F * (0.02013F / 127)));
   EXPECT_EQ(each.weight_quant.axis, 0);
-  const Tensor codes = Tensor::from(each.weights);
-  EXPECT_THAT(codes.data<std::int8_t>(), ElementsAre(127, -64, 95, 127));
+  const Tensor quantized = Tensor::from(each.weights);
+  EXPECT_THAT(quantized.data<std::int8_t>(), ElementsAre(127, -64, 95, 127));
   const QuantizedLayer all = quantize_layer(node, weights.view(), nullptr, 0.5F, {false, true, std::nullopt});
   EXPECT_THAT(all.weight_quant.scales, ElementsAre(1.0F / 127));
   EXPECT_EQ(all.weight_quant.axis, -1);
@@ -139,10 +139,10 @@ TEST(Weights, LeastSquaresClipWhereThatLosesLess) {
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
   const auto error = [&](bool least_squares) {
     const QuantizedLayer layer = quantize_layer(node, weights.view(), nullptr, 1, {true, least_squares, std::nullopt});
-    const Tensor codes = Tensor::from(layer.weights);
+    const Tensor quantized = Tensor::from(layer.weights);
     double sum = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      sum += std::pow(static_cast<double>(layer.weight_quant.scale()) * codes.data<std::int8_t>()[i] -
+      sum += std::pow(static_cast<double>(layer.weight_quant.scale()) * quantized.data<std::int8_t>()[i] -
                           static_cast<double>(numbers[i]),
                       2);
     }
@@ -161,13 +161,13 @@ TEST(Weights, ErrorsOfAWindowBalance) {
     view.sizes = {8, 4, rows, 9 / rows};
     view.strides = row_major_strides(view.sizes);
     const QuantizedLayer layer = quantize_layer(node, view, nullptr, 1, {true, least_squares, std::nullopt});
-    const Tensor codes = Tensor::from(layer.weights);
+    const Tensor quantized = Tensor::from(layer.weights);
     double result = 0;
     for (std::size_t at = 0; at < 288; at += 9) {
       double sum = 0;
       for (std::size_t i = at; i < at + 9; ++i) {
         const auto scale = static_cast<double>(layer.weight_quant.scales[at / 36]);
-        const double error = codes.data<std::int8_t>()[i] - static_cast<double>(weights.data<float>()[i]) / scale;
+        const double error = quantized.data<std::int8_t>()[i] - static_cast<double>(weights.data<float>()[i]) / scale;
         EXPECT_LT(std::abs(error), 1);
         if (sums_windows) {
           sum += error;
@@ -191,9 +191,9 @@ TEST(Weights, ABiasThatIsTooLargeForItsScaleWidensIt) {
   const TensorView offsets = bias.view();
   const Node node{Op::kLinear, NoAttrs{}, {}, {}, {}, false};
   const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 1e-4F, {true, false, std::nullopt});
-  const Tensor codes = Tensor::from(layer.bias);
-  EXPECT_LE(std::abs(static_cast<double>(codes.data<std::int32_t>()[0])), 0x1.001p30);
-  EXPECT_NEAR(static_cast<double>(layer.bias_quant.scale()) * codes.data<std::int32_t>()[0], 1e6, 1);
+  const Tensor quantized = Tensor::from(layer.bias);
+  EXPECT_LE(std::abs(static_cast<double>(quantized.data<std::int32_t>()[0])), 0x1.001p30);
+  EXPECT_NEAR(static_cast<double>(layer.bias_quant.scale()) * quantized.data<std::int32_t>()[0], 1e6, 1);
 }
 
 // Whatever the bias and however fine the result: `planned` proves that no sum leaves what the device has for it.
@@ -209,7 +209,7 @@ TEST(Weights, SumsStayWithinWhatTheDeviceHas) {
           ",0.0]\n  %y = conv2d(%x, %w, %b) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,2,2,2]\n  return "
           "%y\n";
       const Planned made = planned(text, image, with_rules("[[rule]]\nnode = \"y\"\nrange = " + range + "\n"));
-      EXPECT_EQ(made.precision("y"), Precision::kCodes);
+      EXPECT_EQ(made.precision("y"), Precision::kQuantized);
     }
   }
 }
@@ -224,11 +224,11 @@ TEST(Weights, ABiasIsNoLargerThanTheResultCanShow) {
   options.sums = sum_limit_of(xnnpack().integers, Op::kLinear);
   options.result_scale = 0.1F;
   const QuantizedLayer layer = quantize_layer(node, weights.view(), &offsets, 0.05F, options);
-  const Tensor codes = Tensor::from(layer.bias);
+  const Tensor quantized = Tensor::from(layer.bias);
   const auto shown = [&](std::size_t c) {
-    return static_cast<double>(layer.bias_quant.scales[c]) * codes.data<std::int32_t>()[c];
+    return static_cast<double>(layer.bias_quant.scales[c]) * quantized.data<std::int32_t>()[c];
   };
-  EXPECT_LT(shown(0), -(0.05 * 255 * 1.5 + 256 * 0.1)) << "every sum is below the least code";
+  EXPECT_LT(shown(0), -(0.05 * 255 * 1.5 + 256 * 0.1)) << "every sum is below the least quantized value";
   EXPECT_GT(shown(0), -1e3);
   EXPECT_NEAR(shown(1), 3, 1e-3);
 }
@@ -320,7 +320,7 @@ TEST(Clamps, AreDroppedAtTheEndsOfTheRangeAndKeptInside) {
   const Planned relu = planned(kTwoConvs, kImage);
   EXPECT_EQ(relu.count(Op::kClamp), 0U);
   EXPECT_EQ(relu.group("relu").quant.zero_point, -128);
-  // Joined with what is negative, zero is in the middle of the codes.
+  // Joined with what is negative, zero is in the middle of the quantized values.
   const Planned joined = planned(R"(graph
   input %x : f32[1,2,2,2]
   const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
@@ -339,7 +339,7 @@ TEST(Clamps, AreDroppedAtTheEndsOfTheRangeAndKeptInside) {
 
 TEST(InputsAndOutputs, AreInt8OnRequest) {
   QuantConfig config;
-  config.inputs = config.outputs = BorderType::kUint8;
+  config.inputs = config.outputs = IoType::kUint8;
   const Planned planned_u8 = planned(kTwoConvs, kImage, config);
   const Graph& graph = planned_u8.quantized.graph;
   const TensorType& input = graph.type(graph.inputs()[0]);
@@ -351,11 +351,11 @@ TEST(InputsAndOutputs, AreInt8OnRequest) {
 
 TEST(Rules, ReachThePlan) {
   const Planned plain = planned(kTwoConvs, kImage);
-  EXPECT_EQ(plain.precision("second"), Precision::kCodes);
+  EXPECT_EQ(plain.precision("second"), Precision::kQuantized);
   const Planned in_float =
       planned(kTwoConvs, kImage, with_rules("[[rule]]\nnode = \"second\"\nprecision = \"float\"\n"));
   EXPECT_EQ(in_float.precision("second"), Precision::kFloat);
-  EXPECT_EQ(in_float.precision("first"), Precision::kCodes);
+  EXPECT_EQ(in_float.precision("first"), Precision::kQuantized);
   const Planned ranged = planned(kTwoConvs, kImage, with_rules("[[rule]]\nnode = \"second\"\nrange = [-10.0, 20.0]\n"));
   EXPECT_EQ(ranged.group("second").range, (Range{-10, 20}));
   const Planned one_scale = planned(kTwoConvs, kImage, with_rules("[[rule]]\nop = \"conv2d\"\nper_channel = false\n"));
@@ -378,17 +378,17 @@ TEST(Precisions, ComparisonsReadInt8WhereThereIsNoFloat) {
   %end = where(%is_both, %x, %conv) : f32[1,2,2,2]
   return %end, %is_large
 )";
-  const Planned in_codes = planned(text, kImage, {}, *find_target("tosa-int"));
-  EXPECT_EQ(in_codes.precision("is_large"), Precision::kCodes);
-  EXPECT_EQ(in_codes.precision("is_above"), Precision::kCodes);
-  EXPECT_EQ(in_codes.count(Op::kDequantize), 1U) << "of the result alone";
-  EXPECT_EQ(in_codes.plan.group(*in_codes.graph.find("is_large")), nullptr) << "bools have no scale";
+  const Planned is_quantized = planned(text, kImage, {}, *find_target("tosa-int"));
+  EXPECT_EQ(is_quantized.precision("is_large"), Precision::kQuantized);
+  EXPECT_EQ(is_quantized.precision("is_above"), Precision::kQuantized);
+  EXPECT_EQ(is_quantized.count(Op::kDequantize), 1U) << "of the result alone";
+  EXPECT_EQ(is_quantized.plan.group(*is_quantized.graph.find("is_large")), nullptr) << "bools have no scale";
   const Planned in_float = planned(text, kImage);
-  EXPECT_EQ(in_float.precision("is_large"), Precision::kFloat) << "the library compares no codes";
+  EXPECT_EQ(in_float.precision("is_large"), Precision::kFloat) << "the library does not compare quantized values";
 }
 
 TEST(Precisions, MoversTakeTheCheaperSide) {
-  // Between two softmaxes a permute stays in float; between two convolutions it is made of codes.
+  // Between two softmaxes a permute stays in float; between two convolutions it is made of quantized values.
   const Planned result = planned(R"(graph
   input %x : f32[1,2,2,2]
   const %a : f32[2,2,1,1] = [1.0,0.0,0.5,-1.0]
@@ -401,7 +401,7 @@ TEST(Precisions, MoversTakeTheCheaperSide) {
   return %again
 )",
                                  kImage);
-  EXPECT_EQ(result.precision("inner"), Precision::kCodes);
+  EXPECT_EQ(result.precision("inner"), Precision::kQuantized);
   EXPECT_EQ(result.precision("outer"), Precision::kFloat);
   EXPECT_EQ(result.count(Op::kQuantize), 1U);
   EXPECT_EQ(result.count(Op::kDequantize), 1U);

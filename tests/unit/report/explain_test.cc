@@ -1,4 +1,4 @@
-// explain: who shares a scale with whom and by which tie, and who is to blame for what is on the host.
+// explain: who shares a scale with whom and by which tie, and which node causes each CPU fallback.
 #include "report/explain.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,8 @@ TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
   const Explanation best = explain(outcome, host, *outcome.model.find("best"), {});
   EXPECT_EQ(best.place, "host");
   EXPECT_EQ(best.precision, "i64");
-  ASSERT_EQ(best.causes.size(), 1U) << "not because of the softmax before it: of codes it would read floats as well";
+  ASSERT_EQ(best.causes.size(), 1U)
+      << "not because of the softmax before it: of quantized values it would read floats as well";
   EXPECT_THAT(to_text(best.causes[0]), HasSubstr("argmax %best (net.py:6 argmax): no integer form on integers: "));
   const Explanation soft = explain(outcome, host, *outcome.model.find("b"), {});
   ASSERT_EQ(soft.causes.size(), 1U);
@@ -90,7 +91,7 @@ TEST(Explain, TheOverviewCountsByRoots) {
   EXPECT_EQ(overview.roots[1].delegates, 2U) << "none less without it";
   // Conversions around the softmax are there because of it; those of what the model takes and returns are not.
   std::set<std::string> causes;
-  for (const CompileSummary::Border& border : summary.borders) causes.insert(border.cause);
+  for (const CompileSummary::IoConversion& conversion : summary.io_conversions) causes.insert(conversion.cause);
   EXPECT_EQ(causes, (std::set<std::string>{"", "b"}));
   const std::string text = to_text(summary, false);
   EXPECT_THAT(text, HasSubstr("on the host: softmax %b (net.py:4)\n    no integer form on integers"));

@@ -66,7 +66,7 @@ TEST(CompileCorpus, EveryArchiveComputesAsRecorded) {
   }
   for (const auto& [name, why] : hopeless) EXPECT_TRUE(failed.contains(name)) << name << " works now; it was " << why;
   std::cout << total << " archives: " << whole << " need nothing but one delegate, " << mixed
-            << " host kernels as well, " << failed.size() << " are no programs\n";
+            << " host kernels as well, " << failed.size() << " are not programs\n";
   EXPECT_GE(whole, 600u);
 }
 

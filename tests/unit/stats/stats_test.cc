@@ -223,14 +223,14 @@ TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
     double sum = 0;
     for (const float number : numbers) {
       const double x = static_cast<double>(number);
-      const double code = std::round(std::clamp(x, range.min, range.max) / step);
-      sum += (x - code * step) * (x - code * step);
+      const double q = std::round(std::clamp(x, range.min, range.max) / step);
+      sum += (x - q * step) * (x - q * step);
     }
     return sum;
   };
   for (const Range& other : {minmax, percentile, average, entropy}) EXPECT_LE(loss(mse), loss(other) * 1.02);
   EXPECT_LT(loss(mse), loss(minmax) * 0.99);
-  // It clips what is rare, but is no minimum of squares.
+  // It clips what is rare, but does not minimize squares.
   EXPECT_LT(entropy.max, 0.9 * minmax.max);
   EXPECT_NE(entropy, mse);
   EXPECT_NE(entropy, minmax);

@@ -42,7 +42,7 @@ class TosaBuilder {
   // The bytes are asked for only where they are written. Equal constants are one.
   Operand constant(tosa::Type type, Ints shape, const std::function<std::vector<std::byte>()>& bytes);
   Operand numbers(tosa::Type type, Ints shape, std::span<const std::int64_t> values);
-  // One number, of so many axes.
+  // One number, with this many axes.
   Operand number(tosa::Type type, std::int64_t value, std::int64_t rank = 1);
   tosa::ValueIndex sizes(const Ints& sizes);
 
@@ -67,7 +67,7 @@ class TosaBuilder {
   Operand table(const Operand& x, const Table8& table);
   Operand table(const Operand& x, const Table16& table);
 
-  // How codes become other codes; multipliers are one, or one for each place of the last axis.
+  // How quantized values become other quantized values; multipliers are one, or one for each place of the last axis.
   struct Scaling {
     std::vector<Multiplier> multipliers;
     std::int32_t from_zero = 0;

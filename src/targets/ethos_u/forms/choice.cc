@@ -18,16 +18,16 @@ std::optional<Reason> refuse_compare(const NodeForm& form) {
   for (std::size_t i = 0; i < 2; ++i) {
     const DType type = form.type(i).dtype;
     if (type == DType::kI8 || type == DType::kI16) continue;
-    return Reason{ReasonCode::kCodeType, "what is compared are no codes"};
+    return Reason{ReasonCode::kQuantizedType, "the compared values are not quantized"};
   }
   return refuse_ranks(form);
 }
 std::optional<Reason> refuse_logical(const NodeForm& form) {
-  if (form.type(0).dtype != DType::kBool) return Reason{ReasonCode::kCodeType, "logic on numbers"};
+  if (form.type(0).dtype != DType::kBool) return Reason{ReasonCode::kQuantizedType, "logic on numbers"};
   return refuse_ranks(form);
 }
 
-// Codes in one scale of 32 bits.
+// Both sides in one scale, in 32 bits.
 template <tosa::Op kOp, bool kIsSwapped = false, bool kIsNegated = false>
 Expected<Operand> compare(NodeLowering& lowering) {
   const TensorType a = lowering.type(0);
@@ -60,7 +60,7 @@ constexpr FormRow logical_row(Op op) {
 // chosen: for devices without SELECT.
 Expected<Operand> choice_of_greatest(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
-  constexpr std::int64_t kFar = 1 << 20;  // beyond any code
+  constexpr std::int64_t kFar = 1 << 20;  // beyond any quantized value
   const std::vector<std::int64_t> bools = lowering.integers(0, lowering.reads[0]);
   const auto side = [&](std::size_t i, bool is_chosen_where) {
     std::vector<std::int64_t> bounds;

@@ -53,7 +53,7 @@ std::optional<SoftmaxConstants> softmax_constants(const TensorType& from, const 
 }
 
 std::optional<QuotientConstants> quotient_constants(const TensorType& a, const TensorType& b, const TensorType& to) {
-  // A code less its zero point has 9 bits, or 16; the reciprocal has 24.
+  // A quantized value less its zero point has 9 bits, or 16; the reciprocal has 24.
   const std::int32_t shift = a.dtype == DType::kI16 ? 9 : 2;
   const double ratio = static_cast<double>(a.quant->scale()) / static_cast<double>(b.quant->scale());
   const auto result =
@@ -89,8 +89,8 @@ namespace {
 
 // The epsilon in units of the sum of squares at n = 0.
 double eps_of(double eps, float scale, std::int64_t count, std::int64_t times, std::int32_t square_shift) {
-  const double codes = static_cast<double>(times) / static_cast<double>(scale);
-  return std::ldexp(static_cast<double>(count) * codes * codes * eps, -34 - square_shift);
+  const double quantized = static_cast<double>(times) / static_cast<double>(scale);
+  return std::ldexp(static_cast<double>(count) * quantized * quantized * eps, -34 - square_shift);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   result.parts = *parts;
   while ((std::int64_t{1} << result.square_shift) < *parts) result.square_shift += 2;
   const float scale = from.quant->scale();
-  // Differences to the mean are taken times the count, which is exact, where 16-bit codes times that fit 32 bits. Else
+  // Differences to the mean are taken times the count, which is exact, where int16 values times that fit 32 bits. Else
   // the mean has bits of fraction, as many as fit beside the epsilon; the larger it is, the less they matter.
   constexpr std::int64_t kMaxTimes = 32767;
   constexpr int kMaxFraction = 14;
@@ -119,10 +119,10 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   }
   result.times = static_cast<std::int32_t>(times);
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(times - 1)));  // P <= 2^bits
-  const int code_bits = from.dtype == DType::kI16 ? 16 : 8;
-  result.product_shift = std::max(0, code_bits + bits + 24 - 31);
+  const int quantized_bits = from.dtype == DType::kI16 ? 16 : 8;
+  result.product_shift = std::max(0, quantized_bits + bits + 24 - 31);
   result.exponent = result.product_shift - 33 - result.square_shift / 2;
-  // Beside an epsilon that does not fit even so, no code counts.
+  // Beside an epsilon that does not fit even so, no quantized value counts.
   const double base = std::min(eps_of(eps, scale, count, times, result.square_shift), kMaxEps * 0.999);
   if (base > 0) {
     int exponent = 0;

@@ -6,20 +6,20 @@
 #include <numeric>
 
 #include "interpret/quantized_types.h"
-#include "ir/nearest_quantized.h"
+#include "ir/quantized.h"
 
 namespace isthmus::ethos_u {
 
-std::int32_t code_of(double number, const Quant& quant, DType dtype) {
-  const CodeRange range = code_range(dtype);
-  const double code = nearest_code(number, quant);
-  if (std::isnan(code)) return quant.zero_point;
-  return static_cast<std::int32_t>(std::clamp(code, static_cast<double>(range.min), static_cast<double>(range.max)));
+std::int32_t quantized_value(double number, const Quant& quant, DType dtype) {
+  const QuantizedRange range = quantized_range(dtype);
+  const double q = nearest_quantized(number, quant);
+  if (std::isnan(q)) return quant.zero_point;
+  return static_cast<std::int32_t>(std::clamp(q, static_cast<double>(range.min), static_cast<double>(range.max)));
 }
 
-double exponent_of(std::int64_t code, const Quant& quant) {
+double exponent_of(std::int64_t q, const Quant& quant) {
   const auto scale = static_cast<double>(quant.scale());
-  const double exponent = static_cast<double>(code - quant.zero_point) * scale;
+  const double exponent = static_cast<double>(q - quant.zero_point) * scale;
   const double whole = std::nearbyint(exponent);
   return std::abs(exponent - whole) <= scale / 2 ? whole : exponent;
 }
@@ -43,8 +43,8 @@ std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits) {
   return Multiplier{static_cast<std::int32_t>(multiplier), shift};
 }
 
-std::optional<CommonScale> common_scale(double a, double b, DType codes) {
-  const int bits = a == b ? 0 : codes == DType::kI16 ? 14 : 19;
+std::optional<CommonScale> common_scale(double a, double b, DType quantized) {
+  const int bits = a == b ? 0 : quantized == DType::kI16 ? 14 : 19;
   const double unit = std::ldexp(std::max(a, b), -bits);
   const auto left = multiplier_of(a / unit, ScaleBits::k31);
   const auto right = multiplier_of(b / unit, ScaleBits::k31);

@@ -30,28 +30,28 @@ struct Multiplier {
 // Bits of a multiplier: 31 for values of up to 32 bits, 15 for values of 48.
 enum class ScaleBits : std::uint8_t { k31 = 31, k15 = 15 };
 
-// The code of a number, as bounds and pads are turned into codes. NaN is zero.
-std::int32_t code_of(double number, const Quant& quant, DType dtype);
+// The quantized value of a number, as bounds and pads are turned into quantized values. NaN is zero.
+std::int32_t quantized_value(double number, const Quant& quant, DType dtype);
 
-// What a code means as an exponent: a whole number, if codes can mean one, because only those have powers of negative
-// numbers.
-double exponent_of(std::int64_t code, const Quant& quant);
+// The exponent that a quantized value stands for: a whole number where one is representable, because only those have
+// powers of negative numbers.
+double exponent_of(std::int64_t q, const Quant& quant);
 
 // Nothing where the factor is too large (2^29, or 2^13 for 15 bits), negative, or no number. Factors below 2^-62 lose
 // bits until they are 0.
 std::optional<Multiplier> multiplier_of(double factor, ScaleBits bits);
 
-// Two tensors of codes in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then whatever is
-// done with both. The unit is the larger scale / 2^19, or / 2^14 of 16 bits: what Ethos-U55 does by itself. Equal
-// scales stay as they are.
+// Two tensors of quantized values in one scale, in 32 bits: RESCALE i8 -> i32 of each side (zero point removed), then
+// whatever is done with both. The unit is the larger scale / 2^19, or / 2^14 of 16 bits: what Ethos-U55 does by itself.
+// Equal scales stay as they are.
 struct CommonScale {
   Multiplier a;
   Multiplier b;
   double unit = 1;
 };
-std::optional<CommonScale> common_scale(double a, double b, DType codes);
+std::optional<CommonScale> common_scale(double a, double b, DType quantized);
 
-// TABLE of 8 bits: by code + 128.
+// TABLE of 8 bits: by quantized value + 128.
 using Table8 = std::array<std::int8_t, 256>;
 // TABLE of 16 bits: entry i stands at i * 128 - 32768, and between two of them is a line. Results have 7 bits more.
 struct Table16 {
@@ -65,17 +65,18 @@ struct Table16 {
   }
 };
 
-// A function of one code. Which of the tables there is follows from the types:
+// A function of one quantized value. Which of the tables there is follows from the types:
 //   i8  -> i8: TABLE.
 //   i16 -> any: TABLE of 16 bits, RESCALE of its results.
-//   i8  -> i16: RESCALE by 128 to i16, without zero points, so that each code meets an entry; then as before.
+//   i8  -> i16: RESCALE by 128 to i16, without zero points, so that each quantized value meets an entry; then as
+//   before.
 struct FunctionTable {
   Table8 narrow{};
   Table16 wide;
   Multiplier result;  // of the wide table's results in 16 bits
 };
-// The op's function of a number in codes of the first type as codes of the second. `other` is the second operand of
-// an op that has two.
+// The op's function from quantized values of the first type to those of the second. `other` is the second
+// operand of an op that has two.
 Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorType& from, const TensorType& to,
                                        std::optional<double> other = std::nullopt);
 
@@ -92,8 +93,8 @@ const MantissaTable& reciprocal_table();  // 2^30 / m, in 24 bits of fraction; 1
 const MantissaTable& log2_table();        // log2(m / 2^30), in 23 bits of fraction
 const MantissaTable& rsqrt_table();       // sqrt(2^30 / m), in 23 bits of fraction
 
-// exp(-scale * difference) of differences of codes, in 30 bits of fraction and a little less than that, so that 1 fits:
-// high * 2^15 + low. Differences are 0..255, times 128 for TABLE, whose results are shifted right by 7.
+// exp(-scale * difference) of differences of quantized values, in 30 bits of fraction and a little less than that, so
+// that 1 fits: high * 2^15 + low. Differences are 0..255, times 128 for TABLE, whose results are shifted right by 7.
 struct ExpTable {
   Table16 high;
   Table16 low;
@@ -103,7 +104,7 @@ struct ExpTables {
   ExpTable coarse;  // of 16 bits only: of 256 times the differences
   bool is_wide = false;
 };
-ExpTables exp_tables(float scale, DType codes);
+ExpTables exp_tables(float scale, DType quantized);
 
 struct SoftmaxConstants {
   ExpTables exp;
@@ -121,7 +122,7 @@ struct NarrowSoftmax {
 };
 std::optional<NarrowSoftmax> narrow_softmax_constants(const TensorType& from, const TensorType& to);
 
-// Of a quotient of codes in 24 - product_shift bits of fraction.
+// Of a quotient of quantized values in 24 - product_shift bits of fraction.
 struct QuotientConstants {
   std::int32_t product_shift = 0;
   Multiplier result;
@@ -137,7 +138,7 @@ struct ShiftedFactor {
 ShiftedFactor shifted_factor(double factor);
 struct LogSoftmaxConstants {
   ExpTables exp;
-  ShiftedFactor difference;      // differences of codes to the common unit
+  ShiftedFactor difference;      // differences of quantized values to the common unit
   ShiftedFactor log2;            // logarithms in 23 bits of fraction to the common unit
   std::int32_t log2_of_one = 0;  // log2 of exp(0) in 23 bits of fraction
   Multiplier result;             // of the common unit
@@ -151,7 +152,7 @@ std::optional<std::int64_t> row_parts(std::int64_t count);
 
 struct LayerNormConstants {
   std::int64_t parts = 1;             // of a row
-  std::int32_t times = 1;             // P: differences to the mean are so many times as large
+  std::int32_t times = 1;             // P: factor on differences to the mean
   std::optional<ShiftedFactor> mean;  // P / C, of sums; nothing where P is C, the count of numbers in a row
   std::int32_t square_shift = 0;      // p, even: of the sums of squares of parts
   std::int32_t most_shift = 31;       // the largest n: more would lose the epsilon

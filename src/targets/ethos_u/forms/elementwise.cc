@@ -53,7 +53,7 @@ Expected<Operand> in_common_scale(NodeLowering& lowering) {
   if (!common) return bad_input("scales too far apart");
   const Operand left = lowering.out.rescale(a.values, tosa::Type::kI32, {{common->a}, a.zero_point});
   const Operand right = lowering.out.rescale(b.values, tosa::Type::kI32, {{common->b}, b.zero_point});
-  return to_codes(lowering, lowering.out.binary(kOp, left, right), common->unit / scale_of(lowering.type()));
+  return to_quantized(lowering, lowering.out.binary(kOp, left, right), common->unit / scale_of(lowering.type()));
 }
 
 Expected<Operand> mul(NodeLowering& lowering) {
@@ -62,10 +62,10 @@ Expected<Operand> mul(NodeLowering& lowering) {
   const Side b = side_of(lowering, 1, type);
   const Operand left = lowering.out.widened(a.values, a.zero_point);
   const Operand right = lowering.out.widened(b.values, b.zero_point);
-  return to_codes(lowering, lowering.out.mul(left, right), a.scale * b.scale / scale_of(lowering.type()));
+  return to_quantized(lowering, lowering.out.mul(left, right), a.scale * b.scale / scale_of(lowering.type()));
 }
 
-// By the reciprocal of the divisor's mantissa; only the last step rounds to codes.
+// By the reciprocal of the divisor's mantissa; only the last step rounds to quantized values.
 //   x = RESCALE(a), z = RESCALE(b): 32 bits, zero points removed; sign = MIN(MAX(2 * z + 1, -1), 1)
 //   w = MAX(ABS(z), 1): of zero it is the smallest divisor that there is, so that quotients are large
 //   n = CLZ(w); r = TABLE16(RESCALE_i16((w << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^22: 24 bits of fraction
@@ -88,7 +88,7 @@ Expected<Operand> div(NodeLowering& lowering) {
   return out.rescale(quotient, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
-// A table of 8 bits; one of 16 where codes of 16 are read or made, whose results have 7 bits more.
+// A table of 8 bits; one of 16 where quantized values of 16 are read or made, whose results have 7 bits more.
 Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
   const TensorType from = lowering.type(0);
   const TensorType to = lowering.type();
@@ -129,7 +129,7 @@ Expected<Operand> table_of_first(NodeLowering& lowering) {
 Expected<Operand> clamp(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ClampAttrs>();
   const TensorType type = lowering.type();
-  const auto bound = [&](double number) { return code_of(number, *type.quant, type.dtype); };
+  const auto bound = [&](double number) { return quantized_value(number, *type.quant, type.dtype); };
   // The upper bound wins where they exclude each other.
   const std::int64_t max = bound(attrs.max);
   return lowering.out.clamp(lowering.inputs[0], std::min<std::int64_t>(bound(attrs.min), max), max);
@@ -148,8 +148,8 @@ template <tosa::Op kOp>
 constexpr FormRow pair_row(Op op) {
   return {op, kOp, same_order, refuse_two_ranks, in_common_scale<kOp>, true, WideReads::kForWide};
 }
-// Every function of one number is a table. One of 16 bits is interpolated, so that a step becomes a slope: codes of 8
-// bits give the exact result.
+// Every function of one number is a table. One of 16 bits is interpolated, so that a step becomes a slope: quantized
+// values of 8 bits give the exact result.
 FormRow table_row(const OpDef& row) {
   const WideReads reads = row.function == RealFunction::kSmooth ? WideReads::kForWide : WideReads::kNever;
   return {row.op, tosa::Op::kTable, same_order, nullptr, table, false, reads};

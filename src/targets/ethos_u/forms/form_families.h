@@ -28,15 +28,15 @@ OrderDemand plain_order(const Graph& graph, const Node& node);
 // The first input's last axis innermost.
 OrderDemand last_innermost(const Graph& graph, const Node& node);
 
-// Sums of products of codes are as wide as this.
+// Sums of products of quantized values are as wide as this.
 inline tosa::Type sum_type(tosa::Type of) { return of == tosa::Type::kI16 ? tosa::Type::kI48 : tosa::Type::kI32; }
 
 // A factor as a RESCALE takes it that reads this type.
 Expected<Multiplier> factor_of(double factor, tosa::Type from);
-// From sums to the result's codes.
-Expected<Operand> to_codes(NodeLowering& lowering, const Operand& sums, double factor);
+// From sums to the result's quantized values.
+Expected<Operand> to_quantized(NodeLowering& lowering, const Operand& sums, double factor);
 
-// Windows over an image [N, H, W, C], so many that they make this height and width: TOSA wants them to fit exactly.
+// Windows over an image [N, H, W, C] that give this height and width: TOSA wants them to fit exactly.
 struct Fitted {
   Ints pad;
   Ints image;  // of what is read: less than the image where no window reaches its end
@@ -44,8 +44,8 @@ struct Fitted {
 Fitted fitted(const Ints& image, const Ints& output, const Ints& kernel, const Ints& stride, const Ints& padding,
               const Ints& dilation = {1, 1});
 
-// So many codes of a width surely fit a sum of 32 bits.
-std::optional<Reason> refuse_count(DType codes, std::int64_t count);
+// Whether a sum of this many values of a width surely fits 32 bits.
+std::optional<Reason> refuse_count(DType quantized, std::int64_t count);
 
 inline std::vector<std::int32_t> narrow(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }
 

@@ -44,7 +44,7 @@ std::optional<Reason> value_refusal(const NodeForm& form, ValueId id, Role role)
   // Weights, biases and parameters are constants that are packed as their operator wants them.
   const bool is_packed = role == Role::kWeight || role == Role::kBias || role == Role::kParameter;
   if (is_packed || tosa_type(form.type(id).dtype) != tosa::Type::kUnknown) return std::nullopt;
-  return Reason{ReasonCode::kCodeType,
+  return Reason{ReasonCode::kQuantizedType,
                 fmt::format("%{} is {}", form.graph[id].name, type_text(form.graph, form.graph.type(id)))};
 }
 
@@ -92,11 +92,11 @@ namespace {
 
 using FormGraph = tl::expected<tosa::Graph, Reason>;
 
-FormGraph form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
-                     const Order& order) {
+FormGraph form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device,
+                     std::span<const Order> reads, const Order& order) {
   const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
   const FormRow* row = find_form(node.op);
-  const NodeForm form{graph, node, codes, device};
+  const NodeForm form{graph, node, types, device};
   TosaBuilder builder(device, TosaBuilder::Constants::kLeftOut);
   const OrderDemand demand = row->order(graph, node);
   NodeLowering lowering{form, builder, {}, {}, order};
@@ -133,21 +133,21 @@ UsualOrders usual_orders(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-FormGraph form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
-  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
+FormGraph form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device) {
+  if (auto reason = form_refusal({graph, node, types, device})) return tl::unexpected<Reason>(*std::move(reason));
   const UsualOrders orders = usual_orders(graph, node);
-  return form_graph(graph, node, codes, device, orders.reads, orders.result);
+  return form_graph(graph, node, types, device, orders.reads, orders.result);
 }
 
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device) {
-  if (auto reason = form_refusal({graph, node, codes, device})) return tl::unexpected<Reason>(*std::move(reason));
+Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device) {
+  if (auto reason = form_refusal({graph, node, types, device})) return tl::unexpected<Reason>(*std::move(reason));
   const UsualOrders orders = usual_orders(graph, node);
-  return forms(graph, node, codes, device, orders.reads, orders.result);
+  return forms(graph, node, types, device, orders.reads, orders.result);
 }
 
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device, std::span<const Order> reads,
             const Order& order) {
-  const FormGraph made = form_graph(graph, node, codes, device, reads, order);
+  const FormGraph made = form_graph(graph, node, types, device, reads, order);
   if (!made) return tl::unexpected<Reason>(made.error());
   std::vector<TosaForm> result;
   for (const tosa::Operator& op : made->operators) {
@@ -207,7 +207,7 @@ std::string numbers_text(const Ints& numbers) { return fmt::format("[{}]", fmt::
 
 TensorType NodeForm::type(ValueId id) const {
   TensorType type = graph.type(id);
-  if (type.dtype == DType::kF32) type.dtype = id == node.outputs[0] ? codes.result : codes.data;
+  if (type.dtype == DType::kF32) type.dtype = id == node.outputs[0] ? types.result : types.data;
   if (!type.quant && type.dtype != DType::kBool) type.quant = Quant{{1}, 0, -1};
   return type;
 }
@@ -273,7 +273,7 @@ Expected<Multiplier> factor_of(double factor, tosa::Type from) {
   return *found;
 }
 
-Expected<Operand> to_codes(NodeLowering& lowering, const Operand& sums, double factor) {
+Expected<Operand> to_quantized(NodeLowering& lowering, const Operand& sums, double factor) {
   const Multiplier multiplier = TRY(factor_of(factor, sums.type));
   return lowering.out.rescale(sums, lowering.result_type(), {{multiplier}, 0, lowering.type().quant->zero_point});
 }
@@ -290,11 +290,11 @@ Fitted fitted(const Ints& image, const Ints& output, const Ints& kernel, const I
   return result;
 }
 
-std::optional<Reason> refuse_count(DType codes, std::int64_t count) {
-  const std::int64_t most = std::int64_t{1} << (codes == DType::kI16 ? 15 : 23);
+std::optional<Reason> refuse_count(DType types, std::int64_t count) {
+  const std::int64_t most = std::int64_t{1} << (types == DType::kI16 ? 15 : 23);
   if (count <= most) return std::nullopt;
   return Reason{ReasonCode::kSumRange,
-                fmt::format("{} codes of {} in one sum, at most {}", count, name_of(codes), most)};
+                fmt::format("{} quantized values of type {} in one sum, at most {}", count, name_of(types), most)};
 }
 
 }  // namespace isthmus::ethos_u

@@ -18,11 +18,11 @@
 
 namespace isthmus::ethos_u {
 
-// A node and what is known of it: quantized, or still in float, with codes of these types in their place.
+// A node and what is known of it: quantized, or still in float, with quantized values of these types in their place.
 struct NodeForm {
   const Graph& graph;
   const Node& node;
-  CodeTypes codes;
+  QuantizedTypes types;
   Device device;
 
   // Types as the device has them; those of floats have a scale of one until they are quantized.
@@ -100,13 +100,13 @@ TosaForm form_of(const tosa::Graph& graph, const tosa::Operator& op);
 // The operators that the node becomes, whatever the device makes of them; or why it has no form at all. Pure and cheap:
 // planner, partition and legalize all ask it.
 using Forms = tl::expected<std::vector<TosaForm>, Reason>;
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device);
 // The same of a node that has a form, whose ordered inputs and result lie in these orders.
-Forms forms(const Graph& graph, const Node& node, CodeTypes codes, Device device, std::span<const Order> reads,
+Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device, std::span<const Order> reads,
             const Order& order);
 
 // The graph of the same operators, without the contents of constants.
-tl::expected<tosa::Graph, Reason> form_graph(const Graph& graph, const Node& node, CodeTypes codes, Device device);
+tl::expected<tosa::Graph, Reason> form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device);
 
 // The element type in TOSA; unknown where it has none.
 tosa::Type tosa_type(DType dtype);

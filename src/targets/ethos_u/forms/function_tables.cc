@@ -5,17 +5,17 @@
 
 #include "base/portable_math.h"
 #include "interpret/kernel.h"
-#include "ir/nearest_quantized.h"
+#include "ir/quantized.h"
 #include "targets/ethos_u/forms/constants.h"
 
 namespace isthmus::ethos_u {
 namespace {
 
-template <class Code>
-Code saturated_code(double number) {
-  using Limits = std::numeric_limits<Code>;
+template <class Int>
+Int saturated(double number) {
+  using Limits = std::numeric_limits<Int>;
   if (std::isnan(number)) return 0;
-  return static_cast<Code>(
+  return static_cast<Int>(
       std::clamp(std::nearbyint(number), static_cast<double>(Limits::min()), static_cast<double>(Limits::max())));
 }
 
@@ -24,7 +24,7 @@ template <class Entry>
 Table16 table_of(Entry entry) {
   Table16 table;
   for (std::size_t i = 0; i < table.entries.size(); ++i) {
-    table.entries[i] = saturated_code<std::int16_t>(entry(static_cast<double>(i) * 128 - 32768));
+    table.entries[i] = saturated<std::int16_t>(entry(static_cast<double>(i) * 128 - 32768));
   }
   return table;
 }
@@ -49,7 +49,7 @@ int fill_entries(const std::vector<double>& numbers, double unit, Table16& table
   const auto fill = [&](double step, double most) {
     std::int32_t steepest = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      table.entries[i] = saturated_code<std::int16_t>(std::clamp(numbers[i] / step, -most, most));
+      table.entries[i] = saturated<std::int16_t>(std::clamp(numbers[i] / step, -most, most));
       if (i > 0) steepest = std::max(steepest, std::abs(table.entries[i] - table.entries[i - 1]));
     }
     return steepest;
@@ -93,28 +93,27 @@ Expected<FunctionTable> function_table(Op op, const Attrs& attrs, const TensorTy
   const bool is_narrow = from.dtype == DType::kI8;
   std::vector<double> places;
   if (is_narrow) {
-    for (int code = -128; code < 128; ++code) places.push_back(place_of((code - from.quant->zero_point) * in_scale));
+    for (int q = -128; q < 128; ++q) places.push_back(place_of((q - from.quant->zero_point) * in_scale));
   } else {
     for (int i = 0; i < 513; ++i) places.push_back(place_of((i * 128 - 32768) * in_scale));
   }
   std::vector<double> numbers = TRY(function_at(op, attrs, places, other));
   if (is_narrow && to.dtype == DType::kI8) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double code = nearest_code(numbers[i], *to.quant);
-      result.narrow[i] =
-          std::isnan(code) ? static_cast<std::int8_t>(to.quant->zero_point) : saturated_code<std::int8_t>(code);
+      const double q = nearest_quantized(numbers[i], *to.quant);
+      result.narrow[i] = std::isnan(q) ? static_cast<std::int8_t>(to.quant->zero_point) : saturated<std::int8_t>(q);
     }
     return result;
   }
   if (is_narrow) {
-    // A code times 128 is at entry code + 256.
+    // A quantized value q times 128 is at entry q + 256.
     std::vector<double> entries(513, 0);
     std::ranges::copy(numbers, entries.begin() + 128);
     std::fill(entries.begin(), entries.begin() + 128, numbers.front());
     std::fill(entries.begin() + 384, entries.end(), numbers.back());
     numbers = std::move(entries);
   }
-  // Of 8 bits a code is 128 units, so that only the last step rounds.
+  // Of 8 bits a quantized value is 128 units, so that only the last step rounds.
   const double unit = to.dtype == DType::kI8 ? out_scale / 128 : out_scale;
   for (double& number : numbers) {
     if (std::isnan(number)) number = 0;
@@ -137,7 +136,7 @@ const MantissaTable& rsqrt_table() {
   return kTable;
 }
 
-ExpTables exp_tables(float scale, DType codes) {
+ExpTables exp_tables(float scale, DType quantized) {
   constexpr double kOne = 0x1p30 - 0x1p15;
   const auto table_with = [](double step) {
     // Differences times 128 are 0 or more: the other half of the table is unused.
@@ -146,7 +145,7 @@ ExpTables exp_tables(float scale, DType codes) {
                     table_of([=](double v) { return std::fmod(whole(v), 0x1p15); })};
   };
   const auto step = static_cast<double>(scale);
-  return {table_with(step), table_with(256 * step), codes == DType::kI16};
+  return {table_with(step), table_with(256 * step), quantized == DType::kI16};
 }
 
 std::optional<NarrowSoftmax> narrow_softmax_constants(const TensorType& from, const TensorType& to) {

@@ -1,4 +1,4 @@
-// Forms of what moves codes: they stay as they are.
+// Forms of what moves quantized values: they stay as they are.
 #include <fmt/format.h>
 
 #include <functional>
@@ -65,9 +65,9 @@ Expected<Operand> pad(NodeLowering& lowering) {
   const Ints after = lowering.placed(attrs.after);
   Ints sides;
   for (std::size_t i = 0; i < before.size(); ++i) sides.insert(sides.end(), {before[i], after[i]});
-  const bool is_code = type.dtype != DType::kBool && type.dtype != DType::kI32;
+  const bool is_quantized = type.dtype != DType::kBool && type.dtype != DType::kI32;
   const std::int64_t value =
-      is_code ? code_of(attrs.value, *type.quant, type.dtype) : static_cast<std::int64_t>(attrs.value);
+      is_quantized ? quantized_value(attrs.value, *type.quant, type.dtype) : static_cast<std::int64_t>(attrs.value);
   const Operand filler = lowering.out.number(x.type, value);
   return lowering.out.emit(tosa::Op::kPad, tosa::Nothing{}, {x.id, lowering.out.sizes(sides), filler.id}, x.type,
                            lowering.result_shape());
@@ -80,7 +80,7 @@ Expected<Operand> cat(NodeLowering& lowering) {
 // TOSA gathers rows of a batch of matrices: [N, K, C] by [N, W] is [N, W, C].
 std::optional<Reason> refuse_index_select(const NodeForm& form) {
   if (!form.is_constant(1) && form.graph.type(form.node.inputs[1]).dtype == DType::kI32) return std::nullopt;
-  return Reason{ReasonCode::kCodeType, "an index that is no computed i32"};
+  return Reason{ReasonCode::kQuantizedType, "the index is not a computed i32"};
 }
 Expected<Operand> index_select(NodeLowering& lowering) {
   const Operand& x = lowering.inputs[0];

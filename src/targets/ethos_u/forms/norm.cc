@@ -1,10 +1,11 @@
 // Form of layer_norm: exact differences to the mean, the sum of their squares in 32 bits with an exponent for each row,
-// its root by a table of the mantissa; only the last step rounds to codes. For long rows; norm_short.cc has the others.
+// its root by a table of the mantissa; only the last step rounds to the result. For long rows; norm_short.cc has the
+// rest.
 //
 // Row by row, all numbers of 32 bits; P, k, p, the weights and biases are LayerNormConstants; all right shifts round:
-//   x = RESCALE(codes); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
+//   x = RESCALE(in); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
 //   where it is not, sum = REDUCE_SUM(MUL(REDUCE_SUM(x of each part), mean)): the parts of P times the mean
-//   a = MAX(P * RESCALE(REDUCE_MAX(codes)) - sum, sum - P * RESCALE(REDUCE_MIN(codes))): the greatest difference
+//   a = MAX(P * RESCALE(REDUCE_MAX(in)) - sum, sum - P * RESCALE(REDUCE_MIN(in))): the greatest difference
 //   n = MIN(CLZ(MAX(a, 1)), most_shift); t = (d << (n - 1)) >> 16: 16 bits, as many of them used as the row allows
 //   high = floor(t * t / 2^16), low = t * t - (high << 16)
 //   s = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^16)
@@ -17,8 +18,6 @@
 //   f = TABLE16(RESCALE_i16(m - 5 * 2^28, 2^-13 / 3)) + 2^23: sqrt(2^30 / m) in 23 bits of fraction
 //   z = MUL(d, f, k) shifted by the row's exponent n + h + g + (k - 33): y / sqrt(C) in 30 bits of fraction
 //   y = RESCALE(MUL(z, weight, shift) + bias)
-// Why: y = d * sqrt(C) / sqrt(Q) with Q = sum of d^2 + C * P^2 * eps, and m = Q * 2^(2n - 34 - p) * 2^(2h + 2g - 16).
-// The root is good to 2^-16.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -126,17 +125,17 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const std::int64_t count = elements(lowering.inputs[0].shape);
   const Rows rows{out, constants->parts == 1 ? Ints{count / length, length}
                                              : Ints{count / length, constants->parts, length / constants->parts}};
-  const Operand codes = out.reshape(lowering.inputs[0], rows.shape);
+  const Operand quantized = out.reshape(lowering.inputs[0], rows.shape);
   const std::int32_t zero = from.quant->zero_point;
 
-  const Operand x = out.widened(codes, zero);
+  const Operand x = out.widened(quantized, zero);
   const Operand sums = rows.of_part(tosa::Op::kReduceSum, x);
   const Operand means = constants->mean ? out.mul(sums, constants->mean->factor, constants->mean->shift) : sums;
   const Operand sum = rows.of_parts(tosa::Op::kReduceSum, means);
   const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, constants->times), sum);
-  // The greatest difference of the row: from its extremes, which devices find in codes.
+  // The greatest difference of the row: from its extremes, which devices find in int8 or int16.
   const auto extreme = [&](tosa::Op op) {
-    return out.mul(out.widened(rows.reduce(op, codes), zero), constants->times);
+    return out.mul(out.widened(rows.reduce(op, quantized), zero), constants->times);
   };
   const Operand above = out.binary(tosa::Op::kSub, extreme(tosa::Op::kReduceMax), sum);
   const Operand below = out.binary(tosa::Op::kSub, sum, extreme(tosa::Op::kReduceMin));

@@ -105,8 +105,8 @@ std::optional<ShortNormConstants> short_norm_constants(const TensorType& from, c
   const int bits = (32 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)))) / 2;
   result.coarse = 17 + kMeanBits - bits;
   result.doubt = static_cast<std::int32_t>(3 * count / 4 + 1);
-  const double codes = std::ldexp(result.gain / static_cast<double>(from.quant->scale()), kMeanBits);
-  const double base = std::ldexp(many * codes * codes * eps, -2 * result.coarse);
+  const double quantized = std::ldexp(result.gain / static_cast<double>(from.quant->scale()), kMeanBits);
+  const double base = std::ldexp(many * quantized * quantized * eps, -2 * result.coarse);
   if (base > 0) {
     int exponent = 0;
     std::frexp(base, &exponent);

@@ -80,7 +80,7 @@ Expected<Operand> resize2d(NodeLowering& lowering) {
       tosa::Op::kResize, fields,
       {image.id, lowering.out.sizes(scale), lowering.out.sizes(offset), lowering.out.sizes(border)}, type, output);
   if (!is_bilinear) return resized;
-  // Codes with their zero points: the shares add up to one.
+  // Quantized values with their zero points: the shares add up to one.
   const double factor = 1 / (static_cast<double>(scale[0]) * static_cast<double>(scale[2]));
   return lowering.out.rescale(resized, image.type, {{TRY(factor_of(factor, type))}});
 }

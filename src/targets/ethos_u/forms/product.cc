@@ -39,13 +39,14 @@ std::optional<Reason> refuse_conv_transpose2d(const NodeForm& form) {
 std::optional<Reason> refuse_matmul(const NodeForm& form) {
   const Ints a = form.sizes(0);
   const Ints b = form.sizes(1);
-  if (form.type(0).dtype != form.type(1).dtype) return Reason{ReasonCode::kCodeType, "codes of two widths"};
+  if (form.type(0).dtype != form.type(1).dtype)
+    return Reason{ReasonCode::kQuantizedType, "quantized values of two widths"};
   if (a.size() == 3 && b.size() == 3 && a[0] == b[0]) return std::nullopt;
   return Reason{ReasonCode::kRank, fmt::format("a product of {} and {}, not of two batches of matrices",
                                                numbers_text(a), numbers_text(b))};
 }
 
-// From a layer's sums to its codes, with a factor for each result channel.
+// From a layer's sums to its quantized values, with a factor for each result channel.
 Expected<Operand> scaled(NodeLowering& lowering, const Operand& sums) {
   const Quant weight = *lowering.type(1).quant;
   const double in = static_cast<double>(lowering.type(0).quant->scale());
@@ -139,7 +140,7 @@ Expected<Operand> matmul(NodeLowering& lowering) {
   const double factor = static_cast<double>(lowering.type(0).quant->scale()) *
                         static_cast<double>(lowering.type(1).quant->scale()) /
                         static_cast<double>(lowering.type().quant->scale());
-  return to_codes(lowering, sums, factor);
+  return to_quantized(lowering, sums, factor);
 }
 
 constexpr FormRow kProductForms[] = {

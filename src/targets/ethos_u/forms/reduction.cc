@@ -37,7 +37,7 @@ Expected<Operand> summed(NodeLowering& lowering, std::int64_t divisor) {
       reduced(lowering, tosa::Op::kReduceSum, lowering.out.widened(lowering.inputs[0], from.quant->zero_point));
   const double factor = static_cast<double>(from.quant->scale()) /
                         (static_cast<double>(divisor) * static_cast<double>(lowering.type().quant->scale()));
-  return to_codes(lowering, sums, factor);
+  return to_quantized(lowering, sums, factor);
 }
 Expected<Operand> sum(NodeLowering& lowering) { return summed(lowering, 1); }
 
@@ -78,7 +78,7 @@ Expected<Operand> mean_by_pool(NodeLowering& lowering, const ImageMean& mean) {
   const Operand zero = out.number(tosa::Type::kI16, 0);
   const Operand means = out.emit(tosa::Op::kAvgPool2d, fields, {image.id, zero.id, zero.id}, tosa::Type::kI16,
                                  {image.shape[0], 1, 1, image.shape[3]});
-  return to_codes(
+  return to_quantized(
       lowering, out.transpose(means, back),
       mean.unit * static_cast<double>(from.quant->scale()) / static_cast<double>(lowering.type().quant->scale()));
 }

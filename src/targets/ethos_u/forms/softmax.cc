@@ -1,8 +1,9 @@
-// Forms of softmax and log_softmax over the last axis: exact differences to the greatest code, exp by tables in 30
-// bits, an exact sum, its reciprocal or logarithm by a table of its mantissa; only the last step rounds to codes.
+// Forms of softmax and log_softmax over the last axis: exact differences to the greatest quantized value, exp by tables
+// in 30 bits, an exact sum, its reciprocal or logarithm by a table of its mantissa; only the last step rounds to
+// quantized values.
 //
 // softmax, row by row; all numbers have 32 bits where nothing else is said, and all right shifts round:
-//   greatest = REDUCE_MAX(x) in codes; d = RESCALE(greatest) - RESCALE(x), 0..255 (16 bits: 0..65535)
+//   greatest = REDUCE_MAX(x); d = RESCALE(greatest) - RESCALE(x), 0..255 (16 bits: 0..65535)
 //   8 bits:  i = RESCALE_i16(d, 128); high = TABLE16(i) >> 7, low = TABLE16'(i) >> 7; e = (high << 15) + low
 //   16 bits: h = floor(d / 256), l = d - (h << 8); e = MUL(e(h) by coarse tables, e(l) by fine ones, shift 30);
 //            high = floor(e / 2^15), low = e - (high << 15)
@@ -45,7 +46,7 @@ struct Power {
   Operand whole, high, low;
 };
 struct Powers {
-  Operand differences;  // greatest - x, in codes
+  Operand differences;  // greatest - x, in quantized steps
   Operand power;        // exp of their negative, in 30 bits of fraction
   Operand mantissa;     // of the sum of powers
   Operand leading;      // its zeros
@@ -88,7 +89,7 @@ Powers powers_of(NodeLowering& lowering, const ExpTables& tables) {
   return result;
 }
 
-// In rows of so many numbers or fewer, the rounding of each to 15 bits is next to nothing beside their sum.
+// In rows of at most this many numbers, the rounding of each to 15 bits is next to nothing beside their sum.
 constexpr std::int64_t kShortRow = 256;
 
 Expected<Operand> narrow_softmax(NodeLowering& lowering) {

@@ -77,7 +77,7 @@ Replacement by_blocks(const Site& site) {
 }
 
 // A channel by itself has no blocks of channels: the largest stride of the device that divides the wanted one, and of
-// what comes out every so many.
+// what comes out at each stride.
 Replacement then_thinned(const Site& site) {
   ConvAttrs attrs = site.attrs<ConvAttrs>();
   Ints steps{1, 1};

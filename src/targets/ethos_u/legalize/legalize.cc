@@ -22,13 +22,14 @@ template <Device kDevice>
 std::span<const Rewrite> rows() {
   static constexpr Rewrite kRewrites[] = {
       {"attention", "attention -> product, softmax, product", rewrites::attention_to_products},
-      {"finite", "x + -inf -> x + a number far below: codes have no infinity", on<kDevice, finite_constants>},
+      {"finite", "x + -inf -> x + a number far below: quantized values have no infinity",
+       on<kDevice, finite_constants>},
       {"norms", "group_norm, batch_norm, computed weights -> layer_norm, a convolution by channel, products",
        on<kDevice, norm_forms>},
       {"softmax", "softmax over an inner axis -> over the last one", on<kDevice, softmax_over_last>},
       {"variance", "variance -> mean of squared differences", rewrites::variance_to_means},
       {"running-sum", "cumsum -> a product with ones, so that only its result is rounded", on<kDevice, running_sum>},
-      {"reductions", "prod, logsumexp, vector_norm, ... -> what they are made of", rewrites::reduction_forms},
+      {"reductions", "prod, logsumexp, vector_norm, ... -> decomposed", rewrites::reduction_forms},
       {"sums-in-parts", "a sum beside more elements than the device counts -> sums of parts, joined",
        on<kDevice, sum_in_parts>},
       {"linear-of-computed", "linear with a computed weight -> matmul", rewrites::linear_to_matmul},
@@ -49,10 +50,10 @@ std::span<const Rewrite> rows() {
       {"narrow-index", "computed indices of 64 bits -> of 32", on<kDevice, narrow_index>},
       {"quotient", "x / constant -> x * (1 / constant)", on<kDevice, quotient>},
       {"power", "a number to the power of x -> exp(x * log)", on<kDevice, power>},
-      {"binary", "remainder, hypot, ... -> what they are made of", rewrites::binary_forms},
+      {"binary", "remainder, hypot, ... -> decomposed", rewrites::binary_forms},
       {"prelu", "prelu -> leaky_relu, or its two sides", on<kDevice, prelu_by_slope>},
       {"bool", "cast(x > y) -> a number that is 0 or 1", rewrites::bool_to_float},
-      {"choice", "where(x > y, a, b) -> a * truth + b * (1 - truth), where there is no choice",
+      {"choice", "where(x > y, a, b) -> a * truth + b * (1 - truth), where the device has no select",
        on<kDevice, choice_by_products>},
       {"absorb-expand", "x + expand(y) -> x + y", rewrites::absorb_expand},
       {"merge-axes", "permute of more than six axes -> one of groups of axes", rewrites::merge_axes},
@@ -86,7 +87,7 @@ std::span<const Rewrite> legalizations(Device device) {
 }
 
 std::optional<Reason> refusal_of(const Site& site, Device device) {
-  return refusal_in_codes(site.rewriter.source(), site.node, DType::kI8, device);
+  return quantized_refusal(site.rewriter.source(), site.node, DType::kI8, device);
 }
 
 bool is_static(const Graph& graph, const Node& node) {

@@ -38,7 +38,7 @@ Replacement finite_constants(const Site& site, Device device);
 Replacement choice_by_products(const Site& site, Device device);
 Replacement narrow_index(const Site& site, Device device);
 
-// Why the device would not take the node, still in float, with codes of 8 bits; nothing where it would.
+// Why the device would not take the node, still in float, with int8 values; nothing where it would.
 std::optional<Reason> refusal_of(const Site& site, Device device);
 // Whether all sizes of the node's values are fixed: what rewrites for these devices look at.
 bool is_static(const Graph& graph, const Node& node);

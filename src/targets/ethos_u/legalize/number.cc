@@ -25,7 +25,7 @@ bool takes_far_numbers(Op op) {
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
-// Whether scores are all that is made of a value: what reads it moves it, adds to it or is a softmax of it.
+// Whether a value is used for scores alone: what reads it moves it, adds to it or is a softmax of it.
 bool makes_scores(const Graph& graph, ValueId value, int depth = 0) {
   constexpr int kMaxDepth = 8;
   const auto is_value = [&](const Output& output) {
@@ -40,7 +40,7 @@ bool makes_scores(const Graph& graph, ValueId value, int depth = 0) {
   });
 }
 
-// A mask as models write it: -10000, -1e9, the lowest float. Codes of such a range would hold nothing else.
+// A mask as models write it: -10000, -1e9, the lowest float. Quantized values of such a range would hold nothing else.
 constexpr double kHides = -1000;
 
 bool hides_scores(const Site& site, const std::vector<double>& numbers) {

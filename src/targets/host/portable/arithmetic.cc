@@ -42,7 +42,7 @@ Expected<Tensor> remainder(const KernelContext& context) {
   });
 }
 
-// Whatever is no float is computed as a double.
+// Whatever is not a float is computed as a double.
 template <class Number>
 using Real = std::conditional_t<std::is_same_v<Number, float>, float, double>;
 

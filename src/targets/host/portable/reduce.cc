@@ -9,8 +9,8 @@
 namespace isthmus::executorch_kernels {
 namespace {
 
-// The elements that one element of the result is made of are `size` blocks apart by `stride`; results beside each other
-// are made of elements beside each other.
+// The elements that one element of the result reduces are `size` blocks apart by `stride`; results beside each other
+// reduce elements beside each other.
 struct Block {
   std::int64_t outer = 1;
   std::int64_t size = 1;

@@ -1,4 +1,4 @@
-// ExecuTorch's conversions between numbers and codes: scales are floats, and so are their reciprocals.
+// ExecuTorch's conversions between numbers and quantized values: scales are floats, and so are their reciprocals.
 #include <algorithm>
 #include <cmath>
 
@@ -34,23 +34,24 @@ void for_each_run(const Parameters& parameters, std::size_t count, Use use) {
   }
 }
 
-// A number beyond all codes has the code at that end: what the processor would make of one beyond 64 bits differs.
+// A number beyond all quantized values has the quantized value at that end: what the processor would make of one beyond
+// 64 bits differs.
 Expected<Tensor> quantize(const KernelContext& context) {
   const QuantizeAttrs& attrs = context.as<QuantizeAttrs>();
   const Parameters parameters = TRY(parameters_of(context, attrs.axis));
   Tensor result = context.result();
   dispatch_float(context.inputs[0].dtype(), [&]<class In>(In) {
     const auto in = context.inputs[0].data<In>();
-    dispatch(context.dtype, [&]<class Code>(Code) {
-      const auto out = result.mutable_data<Code>();
+    dispatch(context.dtype, [&]<class Int>(Int) {
+      const auto out = result.mutable_data<Int>();
       const auto min = static_cast<float>(attrs.min);
       const auto max = static_cast<float>(attrs.max);
       for_each_run(parameters, in.size(), [&](std::size_t begin, std::size_t end, float scale, std::int32_t zero) {
         const float factor = 1.0f / scale;
         for (std::size_t i = begin; i < end; ++i) {
-          const float code =
+          const float q =
               static_cast<float>(zero) + std::nearbyint(static_cast<float>(static_cast<In>(factor) * in[i]));
-          out[i] = converted<Code>(code < min ? min : code > max ? max : code);
+          out[i] = converted<Int>(q < min ? min : q > max ? max : q);
         }
       });
     });
@@ -61,8 +62,8 @@ Expected<Tensor> quantize(const KernelContext& context) {
 Expected<Tensor> dequantize(const KernelContext& context) {
   const Parameters parameters = TRY(parameters_of(context, context.as<DequantizeAttrs>().axis));
   Tensor result = context.result();
-  dispatch(context.inputs[0].dtype(), [&]<class Code>(Code) {
-    const auto in = context.inputs[0].data<Code>();
+  dispatch(context.inputs[0].dtype(), [&]<class Int>(Int) {
+    const auto in = context.inputs[0].data<Int>();
     dispatch_float(context.dtype, [&]<class Out>(Out) {
       const auto out = result.mutable_data<Out>();
       for_each_run(parameters, in.size(), [&](std::size_t begin, std::size_t end, float scale, std::int32_t zero) {

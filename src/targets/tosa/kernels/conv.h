@@ -34,7 +34,7 @@ inline constexpr std::size_t kDepthwiseKernel = 0;
 // Of a site that has passed its rules.
 Convolution convolution_of(const Site& site, std::size_t kernel_axis);
 
-// Sums of so many products of 16 and 8 bits have room in the 32 bits that the fast depthwise kernel has.
+// Sums of this many products of 16 and 8 bits have room in the 32 bits that the fast depthwise kernel has.
 inline constexpr std::int64_t kMaxWideTaps = 256;
 
 Expected<Kernel> fast_conv(const SharedSite& site, Resources& resources);

@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Wide = hn::ScalableTag<std::int32_t>;
 constexpr std::size_t kMaxLanes = HWY_MAX_BYTES / sizeof(std::int32_t);
-// A product of 16 by 8 bits has 23 with its sign, two of them 24: so many sums have room in 32.
+// A product of 16 by 8 bits has 23 with its sign, two of them 24: this many sums fit 32 bits.
 constexpr std::size_t kPairsAtOnce = 127;
 
 std::size_t lane_count() { return hn::Lanes(Wide()); }

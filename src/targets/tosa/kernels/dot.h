@@ -7,7 +7,7 @@
 
 namespace isthmus::tosa {
 
-// Rows of the left matrix come in so many at a time; memory behind the last one must be readable.
+// Rows of the left matrix come in this many at a time; memory behind the last one must be readable.
 inline constexpr std::size_t kRowsAtOnce = 4;
 
 // Columns of the right matrix that lie together, on this machine.

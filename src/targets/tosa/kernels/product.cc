@@ -24,7 +24,7 @@ std::uint64_t mat_mul_work(const Site& site) {
   return static_cast<std::uint64_t>(site.output.count) * static_cast<std::uint64_t>(site.inputs[0].size(2));
 }
 
-// Output[batch, height, width] from a depth of so many.
+// Output[batch, height, width] from this depth.
 struct Product {
   std::int64_t batch, height, depth, width;
   std::int64_t left_zero, right_zero;

@@ -49,7 +49,7 @@ Expected<void> check_rescale(const Site& site) {
   const Operand& shift = site.inputs[2];
   if (const auto why = refusal(fields, input.type, site.output.type); !why.empty()) return bad_input(std::string(why));
   TRY(want_sizes(site.output, "the output", input.sizes));
-  if (fields.per_channel && input.rank() == 0) return bad_input("there are no channels in a tensor without axes");
+  if (fields.per_channel && input.rank() == 0) return bad_input("a tensor without axes has no channels");
   const std::int64_t channels = fields.per_channel ? input.sizes.back() : 1;
   TRY(want_sizes(multiplier, "the multiplier", {channels}));
   TRY(want_sizes(shift, "the shift", {channels}));

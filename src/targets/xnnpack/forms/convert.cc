@@ -1,4 +1,4 @@
-// Forms of what changes how numbers are written: floats to codes, codes to floats, codes to other codes.
+// Forms of conversions: quantize, dequantize, requantize.
 #include "targets/xnnpack/forms/form_families.h"
 #include "targets/xnnpack/lowering.h"
 
@@ -10,33 +10,33 @@ void convert(Lowering& lowering, const Node&) {
   lowering.append({xnn::NodeKind::kConvert, {input}, {lowering.result()}, {}, 0, {}, 0});
 }
 
-// The delegate has parameters of codes in the types alone.
+// The delegate has parameters of quantized values in the types alone.
 std::optional<Reason> refuse_parameters(const Graph&, const Node& node) {
   if (node.inputs.size() == 1) return std::nullopt;
   return Reason{ReasonCode::kNoForm, "parameters that are tensors"};
 }
 
-template <bool from_codes, bool to_codes>
+template <bool from_quantized, bool to_quantized>
 std::optional<Reason> refuse_types(const Graph& graph, const Node& node) {
   if (auto reason = refuse_parameters(graph, node)) return reason;
   const TensorType& from = graph.type(node.inputs[0]);
   const TensorType& to = graph.type(node.outputs[0]);
-  if (from.quant.has_value() == from_codes && to.quant.has_value() == to_codes) return std::nullopt;
+  if (from.quant.has_value() == from_quantized && to.quant.has_value() == to_quantized) return std::nullopt;
   return Reason{ReasonCode::kDType, type_text(graph, from) + " to " + type_text(graph, to)};
 }
 
-// All codes that there are: the delegate knows no smaller range.
+// All quantized values that there are: the delegate knows no smaller range.
 std::optional<Reason> refuse_quantize(const Graph& graph, const Node& node) {
   if (auto reason = refuse_types<false, true>(graph, node)) return reason;
   const auto& attrs = std::get<QuantizeAttrs>(node.attrs);
   if (attrs.min <= -128 && attrs.max >= 127) return std::nullopt;
-  return Reason{ReasonCode::kNoForm, "not all of the codes"};
+  return Reason{ReasonCode::kNoForm, "a range smaller than the type's"};
 }
 
 constexpr FormRow kConvertForms[] = {
-    {Op::kQuantize, same_order, refuse_quantize, convert, false, CodesForm::kConverts},
-    {Op::kDequantize, same_order, refuse_types<true, false>, convert, false, CodesForm::kConverts},
-    {Op::kRescale, same_order, refuse_types<true, true>, convert, false, CodesForm::kConverts},
+    {Op::kQuantize, same_order, refuse_quantize, convert, false, QuantizedForm::kConverts},
+    {Op::kDequantize, same_order, refuse_types<true, false>, convert, false, QuantizedForm::kConverts},
+    {Op::kRescale, same_order, refuse_types<true, true>, convert, false, QuantizedForm::kConverts},
 };
 
 }  // namespace

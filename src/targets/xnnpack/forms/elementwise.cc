@@ -36,17 +36,18 @@ std::optional<Reason> refuse_clamp(const Graph&, const Node& node) {
   return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {}", attrs.min, attrs.max)};
 }
 
-// In codes as well.
-std::optional<Reason> refuse_clamp_of_codes(const Graph& graph, const Node& node) {
+// Also for quantized values.
+std::optional<Reason> refuse_quantized_clamp(const Graph& graph, const Node& node) {
   const std::optional<Quant>& quant = graph.type(node.outputs[0]).quant;
   if (!quant) return std::nullopt;
   const auto& attrs = std::get<ClampAttrs>(node.attrs);
-  const auto code = [&](double bound) {
-    return nearest_code(static_cast<float>(bound), {quant->scale(), quant->zero_point}, -128.0f);
+  const auto q = [&](double bound) {
+    return nearest_quantized(static_cast<float>(bound), {quant->scale(), quant->zero_point}, -128.0f);
   };
-  if (code(attrs.min) < code(attrs.max)) return std::nullopt;
-  return Reason{ReasonCode::kNoForm, fmt::format("bounds {} and {} are one code at scale {} and zero point {}",
-                                                 attrs.min, attrs.max, quant->scale(), quant->zero_point)};
+  if (q(attrs.min) < q(attrs.max)) return std::nullopt;
+  return Reason{ReasonCode::kNoForm,
+                fmt::format("bounds {} and {} quantize to the same value at scale {} and zero point {}", attrs.min,
+                            attrs.max, quant->scale(), quant->zero_point)};
 }
 
 void leaky_relu(Lowering& lowering, const Node& node) {
@@ -98,26 +99,26 @@ std::optional<Reason> refuse_softmax(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kElementwiseForms[] = {
-    {Op::kClamp, same_order, refuse_clamp, clamp, false, CodesForm::kAlike, 0, refuse_clamp_of_codes},
-    {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>, false, CodesForm::kAlike},
-    {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>, false, CodesForm::kAlike},
-    {Op::kExp, same_order, nullptr, unary<NodeKind::kExp>, false, CodesForm::kAlike},
-    {Op::kLog, same_order, nullptr, unary<NodeKind::kLog>, false, CodesForm::kAlike},
-    {Op::kSqrt, same_order, nullptr, unary<NodeKind::kSquareRoot>, false, CodesForm::kAlike},
-    {Op::kRsqrt, same_order, nullptr, unary<NodeKind::kReciprocalRoot>, false, CodesForm::kAlike},
-    {Op::kSin, same_order, nullptr, unary<NodeKind::kSin>, false, CodesForm::kAlike},
-    {Op::kCos, same_order, nullptr, unary<NodeKind::kCos>, false, CodesForm::kAlike},
-    {Op::kFloor, same_order, nullptr, unary<NodeKind::kFloor>, false, CodesForm::kAlike},
-    {Op::kCeil, same_order, nullptr, unary<NodeKind::kCeiling>, false, CodesForm::kAlike},
-    {Op::kSigmoid, same_order, nullptr, unary<NodeKind::kSigmoid>, false, CodesForm::kAlike},
-    {Op::kTanh, same_order, nullptr, unary<NodeKind::kTanh>, false, CodesForm::kAlike},
-    {Op::kHardswish, same_order, nullptr, unary<NodeKind::kHardswish>, false, CodesForm::kAlike},
-    {Op::kGelu, same_order, refuse_gelu, unary<NodeKind::kGelu>, false, CodesForm::kAlike},
-    {Op::kLeakyRelu, same_order, refuse_leaky_relu, leaky_relu, false, CodesForm::kAlike},
-    {Op::kElu, same_order, refuse_elu, elu, false, CodesForm::kAlike},
-    {Op::kAdd, same_order, refuse_binary, binary<NodeKind::kAdd>, true, CodesForm::kAlike},
-    {Op::kSub, same_order, refuse_binary, binary<NodeKind::kSubtract>, true, CodesForm::kAlike},
-    {Op::kMul, same_order, refuse_binary, binary<NodeKind::kMultiply>, true, CodesForm::kAlike},
+    {Op::kClamp, same_order, refuse_clamp, clamp, false, QuantizedForm::kAlike, 0, refuse_quantized_clamp},
+    {Op::kNeg, same_order, nullptr, unary<NodeKind::kNegate>, false, QuantizedForm::kAlike},
+    {Op::kAbs, same_order, nullptr, unary<NodeKind::kAbs>, false, QuantizedForm::kAlike},
+    {Op::kExp, same_order, nullptr, unary<NodeKind::kExp>, false, QuantizedForm::kAlike},
+    {Op::kLog, same_order, nullptr, unary<NodeKind::kLog>, false, QuantizedForm::kAlike},
+    {Op::kSqrt, same_order, nullptr, unary<NodeKind::kSquareRoot>, false, QuantizedForm::kAlike},
+    {Op::kRsqrt, same_order, nullptr, unary<NodeKind::kReciprocalRoot>, false, QuantizedForm::kAlike},
+    {Op::kSin, same_order, nullptr, unary<NodeKind::kSin>, false, QuantizedForm::kAlike},
+    {Op::kCos, same_order, nullptr, unary<NodeKind::kCos>, false, QuantizedForm::kAlike},
+    {Op::kFloor, same_order, nullptr, unary<NodeKind::kFloor>, false, QuantizedForm::kAlike},
+    {Op::kCeil, same_order, nullptr, unary<NodeKind::kCeiling>, false, QuantizedForm::kAlike},
+    {Op::kSigmoid, same_order, nullptr, unary<NodeKind::kSigmoid>, false, QuantizedForm::kAlike},
+    {Op::kTanh, same_order, nullptr, unary<NodeKind::kTanh>, false, QuantizedForm::kAlike},
+    {Op::kHardswish, same_order, nullptr, unary<NodeKind::kHardswish>, false, QuantizedForm::kAlike},
+    {Op::kGelu, same_order, refuse_gelu, unary<NodeKind::kGelu>, false, QuantizedForm::kAlike},
+    {Op::kLeakyRelu, same_order, refuse_leaky_relu, leaky_relu, false, QuantizedForm::kAlike},
+    {Op::kElu, same_order, refuse_elu, elu, false, QuantizedForm::kAlike},
+    {Op::kAdd, same_order, refuse_binary, binary<NodeKind::kAdd>, true, QuantizedForm::kAlike},
+    {Op::kSub, same_order, refuse_binary, binary<NodeKind::kSubtract>, true, QuantizedForm::kAlike},
+    {Op::kMul, same_order, refuse_binary, binary<NodeKind::kMultiply>, true, QuantizedForm::kAlike},
     {Op::kDiv, same_order, refuse_binary, binary<NodeKind::kDivide>, true},
     {Op::kMinimum, same_order, refuse_binary, binary<NodeKind::kMinimum>},
     {Op::kMaximum, same_order, refuse_binary, binary<NodeKind::kMaximum>},

@@ -9,8 +9,8 @@
 
 #include "ops/table.h"
 #include "targets/target.h"
-#include "targets/xnnpack/quantized.h"
 #include "targets/xnnpack/forms/form_families.h"
+#include "targets/xnnpack/quantized.h"
 
 namespace isthmus::xnnpack {
 namespace {
@@ -57,15 +57,15 @@ std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes) {
+std::optional<Reason> quantized_refusal(const Graph& graph, const Node& node, QuantizedTypes types) {
   if (auto reason = refusal(graph, node)) return reason;
   const std::string name(name_of(node.op));
-  for (const DType type : {codes.data, codes.result}) {
+  for (const DType type : {types.data, types.result}) {
     if (type != DType::kI8) return Reason{ReasonCode::kDType, fmt::format("{} of {}", name, name_of(type))};
   }
   const FormRow& form = *find_form(node.op);
-  if (form.codes != CodesForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of 8-bit codes"};
-  return form.codes_refusal == nullptr ? std::nullopt : form.codes_refusal(graph, node);
+  if (form.quantized != QuantizedForm::kAlike) return Reason{ReasonCode::kNoForm, name + " of int8 values"};
+  return form.quantization_refusal == nullptr ? std::nullopt : form.quantization_refusal(graph, node);
 }
 
 bool has_row_form(const Graph& graph, const Node& node) {
@@ -75,7 +75,7 @@ bool has_row_form(const Graph& graph, const Node& node) {
 
 bool takes_bounds(const Node& node) {
   const FormRow* form = find_form(node.op);
-  return form != nullptr && form->has_bounds && form->codes == CodesForm::kAlike;
+  return form != nullptr && form->has_bounds && form->quantized == QuantizedForm::kAlike;
 }
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
@@ -89,7 +89,7 @@ std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   if (form->refusal != nullptr) {
     if (auto reason = form->refusal(graph, node)) return reason;
   }
-  return codes_refusal(graph, node, *form);
+  return quantization_refusal(graph, node, *form);
 }
 
 }  // namespace isthmus::xnnpack

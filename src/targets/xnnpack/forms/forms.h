@@ -19,10 +19,10 @@ inline constexpr std::size_t kMaxRank = 6;
 inline constexpr std::size_t kMaxCatInputs = 5;
 
 // Which data a form takes besides floats.
-enum class CodesForm : std::uint8_t {
+enum class QuantizedForm : std::uint8_t {
   kNone,      // none
-  kAlike,     // 8-bit codes, where all of its data and its result are codes
-  kConverts,  // it makes codes of floats, floats of codes, or codes of others
+  kAlike,     // int8 values, where all of its data and its result are quantized
+  kConverts,  // it quantizes, dequantizes or requantizes
 };
 
 struct FormRow {
@@ -34,11 +34,13 @@ struct FormRow {
   // Appends the delegate's node.
   void (*lower)(Lowering& lowering, const Node& node);
   bool has_bounds = false;  // a following clamp may become the node's bounds
-  CodesForm codes = CodesForm::kNone;
+  QuantizedForm quantized = QuantizedForm::kNone;
   std::int32_t weight_axis = 0;  // of its weights: along which they may have a scale each
-  // Why its form in codes is not for this node, of which the codes may not be known yet; null: nothing more is asked.
-  std::optional<Reason> (*codes_refusal)(const Graph& graph, const Node& node) = nullptr;
-  // Its data may be floats where its weights are codes: the delegate then makes codes of each row while it runs.
+  // Why its quantized form is not for this node, of which the quantized values may not be known yet; null: nothing more
+  // is asked.
+  std::optional<Reason> (*quantization_refusal)(const Graph& graph, const Node& node) = nullptr;
+  // Its data may be floats where its weights are quantized: the delegate then makes quantized values of each row while
+  // it runs.
   bool quantizes_rows = false;
 };
 
@@ -50,10 +52,10 @@ std::vector<Op> ops_with_forms();
 
 // Why the delegate cannot hold the value; nothing where it can.
 std::optional<Reason> value_refusal(const Graph& graph, ValueId id);
-// Why a float node could not run in the delegate on codes; nothing where it could.
-std::optional<Reason> refusal_in_codes(const Graph& graph, const Node& node, CodeTypes codes);
+// Why a float node could not run in the delegate on quantized values; nothing where it could.
+std::optional<Reason> quantized_refusal(const Graph& graph, const Node& node, QuantizedTypes quantized);
 bool takes_bounds(const Node& node);
-// Whether rows of floats can be quantized dynamically, for weights in codes.
+// Whether rows of floats can be quantized dynamically, for quantized weights.
 bool has_row_form(const Graph& graph, const Node& node);
 // Why the node cannot run in the delegate; nothing where it can.
 std::optional<Reason> refusal(const Graph& graph, const Node& node);

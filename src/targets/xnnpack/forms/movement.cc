@@ -54,9 +54,9 @@ std::optional<Reason> refuse_slice(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-// Codes saturate; the delegate pads them with finite numbers alone.
+// Quantized values saturate; the delegate pads them with finite numbers alone.
 float nearest_number(float value, const Quant& quant) {
-  const auto number_of = [&](std::int32_t code) { return static_cast<float>(code - quant.zero_point) * quant.scale(); };
+  const auto number_of = [&](std::int32_t q) { return static_cast<float>(q - quant.zero_point) * quant.scale(); };
   return std::clamp(value, number_of(-128), number_of(127));
 }
 
@@ -93,11 +93,11 @@ std::optional<Reason> refuse_cat(const Graph&, const Node& node) {
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kPermute, permute_order, nullptr, permute, false, CodesForm::kAlike},
-    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, CodesForm::kAlike},
-    {Op::kSlice, same_order, refuse_slice, slice, false, CodesForm::kAlike},
-    {Op::kPad, same_order, refuse_pad, pad, false, CodesForm::kAlike},
-    {Op::kCat, same_order, refuse_cat, cat, false, CodesForm::kAlike},
+    {Op::kPermute, permute_order, nullptr, permute, false, QuantizedForm::kAlike},
+    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, QuantizedForm::kAlike},
+    {Op::kSlice, same_order, refuse_slice, slice, false, QuantizedForm::kAlike},
+    {Op::kPad, same_order, refuse_pad, pad, false, QuantizedForm::kAlike},
+    {Op::kCat, same_order, refuse_cat, cat, false, QuantizedForm::kAlike},
 };
 
 }  // namespace

@@ -93,11 +93,12 @@ std::optional<Reason> refuse_mean(const Graph& graph, const Node& node) {
   return Reason{ReasonCode::kNoForm, "a mean over other axes than those of an image"};
 }
 
-// Of codes the library keeps sums in a memory that it does not enlarge with the batch: it writes beyond its end.
-std::optional<Reason> refuse_mean_of_codes(const Graph& graph, const Node& node) {
+// Of quantized values the library keeps sums in a memory that it does not enlarge with the batch: it writes beyond its
+// end.
+std::optional<Reason> refuse_quantized_mean(const Graph& graph, const Node& node) {
   const Shape& shape = graph.type(node.outputs[0]).shape;
   if (std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); })) return std::nullopt;
-  return Reason{ReasonCode::kDynamicShape, "a mean of 8-bit codes of " + shape_text(graph, shape)};
+  return Reason{ReasonCode::kDynamicShape, "a mean of int8 values of " + shape_text(graph, shape)};
 }
 
 void resize2d(Lowering& lowering, const Node& node) {
@@ -132,10 +133,10 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kPoolForms[] = {
-    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, CodesForm::kAlike},
+    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, QuantizedForm::kAlike},
     {Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d, true},
-    {Op::kMean, image_order, refuse_mean, mean, false, CodesForm::kAlike, 0, refuse_mean_of_codes},
-    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, CodesForm::kAlike},
+    {Op::kMean, image_order, refuse_mean, mean, false, QuantizedForm::kAlike, 0, refuse_quantized_mean},
+    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, QuantizedForm::kAlike},
 };
 
 }  // namespace

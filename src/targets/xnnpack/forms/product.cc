@@ -34,7 +34,7 @@ OrderDemand linear_order(const Graph& graph, const Node& node) {
 void linear(Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   const bool quantizes_rows = graph.type(node.inputs[1]).quant && !graph.type(node.inputs[0]).quant;
-  const std::uint32_t input = quantizes_rows ? lowering.rows_in_codes(lowering.input(0)) : lowering.input(0);
+  const std::uint32_t input = quantizes_rows ? lowering.quantized_rows(lowering.input(0)) : lowering.input(0);
   const auto sizes = sizes_of(lowering.graph(), node.inputs[1]);
   const std::uint32_t filter = lowering.weights(1, row_major(2), {u32(sizes[0]), u32(sizes[1])});
   const std::uint32_t added = bias(lowering, node);
@@ -145,10 +145,10 @@ std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& no
 }
 
 constexpr FormRow kProductForms[] = {
-    {Op::kLinear, linear_order, refuse_weights, linear, true, CodesForm::kAlike, 0, nullptr, true},
+    {Op::kLinear, linear_order, refuse_weights, linear, true, QuantizedForm::kAlike, 0, nullptr, true},
     {Op::kMatmul, matmul_order, refuse_matmul, matmul},
-    {Op::kConv2d, image_order, refuse_conv2d, conv2d, true, CodesForm::kAlike},
-    {Op::kConvTranspose2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true, CodesForm::kAlike, 1},
+    {Op::kConv2d, image_order, refuse_conv2d, conv2d, true, QuantizedForm::kAlike},
+    {Op::kConvTranspose2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true, QuantizedForm::kAlike, 1},
 };
 
 }  // namespace

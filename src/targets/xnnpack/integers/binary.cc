@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/quantized_types.h"
 #include "interpret/kernels/elementwise.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 #include "targets/xnnpack/integers/requantize.h"
 
 namespace isthmus::xnnpack {
 namespace {
 
-// out = calculate(a, b), codes as they are.
+// out = calculate(a, b), quantized values as they are.
 template <class Calculate>
-Expected<Tensor> map_code_pairs(const IntegerContext& context, Calculate calculate) {
+Expected<Tensor> map_quantized_pairs(const IntegerContext& context, Calculate calculate) {
   Tensor result = context.plain.result();
   TRY((map_pairs<std::int8_t, std::int8_t>(context.plain, result, [&](std::int8_t a, std::int8_t b) {
     return static_cast<std::int8_t>(calculate(std::int32_t{a}, std::int32_t{b}));
@@ -35,17 +35,17 @@ FixedSum fixed_sum(float a_ratio, float b_ratio, bool is_difference) {
 }
 
 template <bool kIsDifference>
-Expected<Tensor> sum_codes(const IntegerContext& context) {
+Expected<Tensor> sum_quantized(const IntegerContext& context) {
   const Quant& a = context.quant(0);
   const Quant& b = context.quant(1);
   const Quant& to = context.quant();
-  const CodeRange range = code_range(context.plain.dtype);
+  const QuantizedRange range = quantized_range(context.plain.dtype);
   const FixedSum sum = fixed_sum(a.scale() / to.scale(), b.scale() / to.scale(), kIsDifference);
   const std::int64_t bias =
       (std::int64_t{1} << (sum.shift - 1)) - sum.a * std::int64_t{a.zero_point} - sum.b * std::int64_t{b.zero_point};
-  return map_code_pairs(context, [&](std::int32_t x, std::int32_t y) {
-    const std::int64_t code = ((x * sum.a + y * sum.b + bias) >> sum.shift) + to.zero_point;
-    return std::clamp<std::int64_t>(code, range.min, range.max);
+  return map_quantized_pairs(context, [&](std::int32_t x, std::int32_t y) {
+    const std::int64_t q = ((x * sum.a + y * sum.b + bias) >> sum.shift) + to.zero_point;
+    return std::clamp<std::int64_t>(q, range.min, range.max);
   });
 }
 
@@ -62,11 +62,11 @@ float product_factor(const Quant& a, const Quant& b, const Quant& result) {
   return a.scale() * b.scale() / result.scale();
 }
 
-Expected<Tensor> multiply_codes(const IntegerContext& context) {
+Expected<Tensor> multiply_quantized(const IntegerContext& context) {
   const Quant& a = context.quant(0);
   const Quant& b = context.quant(1);
   const Requantizer requantizer(product_factor(a, b, context.quant()), context.plain.dtype, context.quant().zero_point);
-  return map_code_pairs(context, [&](std::int32_t x, std::int32_t y) {
+  return map_quantized_pairs(context, [&](std::int32_t x, std::int32_t y) {
     return requantizer(std::int64_t{x - a.zero_point} * std::int64_t{y - b.zero_point});
   });
 }
@@ -78,9 +78,9 @@ std::optional<std::string> refuse_product(const IntegerSite& site) {
 }
 
 constexpr IntegerKernelRow kBinaryKernels[] = {
-    {.op = Op::kAdd, .kernel = sum_codes<false>, .refusal = refuse_sum},
-    {.op = Op::kSub, .kernel = sum_codes<true>, .refusal = refuse_sum},
-    {.op = Op::kMul, .kernel = multiply_codes, .refusal = refuse_product},
+    {.op = Op::kAdd, .kernel = sum_quantized<false>, .refusal = refuse_sum},
+    {.op = Op::kSub, .kernel = sum_quantized<true>, .refusal = refuse_sum},
+    {.op = Op::kMul, .kernel = multiply_quantized, .refusal = refuse_product},
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ struct Layer {
   std::int64_t channels = 1;  // of the input, in one group
   std::int64_t results = 1;   // in one group
   std::vector<float> scales;  // by result of all groups
-  CodeRows weights;           // by result of all groups: channel by channel, tap by tap
+  Int8Rows weights;           // by result of all groups: channel by channel, tap by tap
 };
 
 Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
@@ -79,22 +79,22 @@ Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
   const auto requantizers = layer_requantizers(context, layer.scales);
   const std::vector<std::int64_t> bias = layer_bias(context, channels);
   const std::int32_t zero_point = context.quant(0).zero_point;
-  CodeRows rows(kBlock, layer.channels * taps);
+  Int8Rows rows(kBlock, layer.channels * taps);
   std::vector<std::int64_t> places(static_cast<std::size_t>(kBlock * taps));
-  const auto gather = [&]<class Code>(const Code* input, std::int64_t count) {
+  const auto gather = [&]<class Int>(const Int* input, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::int16_t* row = rows.row(i);
       const std::int64_t* seen = places.data() + i * taps;
       for (std::int64_t c = 0; c < layer.channels; ++c) {
-        const Code* from = input + c * input_plane;
+        const Int* from = input + c * input_plane;
         for (std::int64_t k = 0; k < taps; ++k) {
           *row++ = seen[k] < 0 ? std::int16_t{0} : static_cast<std::int16_t>(std::int32_t{from[seen[k]]} - zero_point);
         }
       }
     }
   };
-  with_codes(context.input(0).dtype(), [&]<class In>(In) {
-    with_codes(context.plain.dtype, [&]<class Out>(Out) {
+  with_quantized_type(context.input(0).dtype(), [&]<class In>(In) {
+    with_quantized_type(context.plain.dtype, [&]<class Out>(Out) {
       const In* const input = context.input(0).data<In>().data();
       Out* const out = result.mutable_data<Out>().data();
       for (std::int64_t first = 0; first < plane; first += kBlock) {
@@ -121,7 +121,7 @@ Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
 
 }  // namespace
 
-Expected<Tensor> convolve_codes(const IntegerContext& context) {
+Expected<Tensor> convolve_quantized(const IntegerContext& context) {
   const auto& attrs = context.as<ConvAttrs>();
   const Tensor& weight = context.input(1);
   const std::int64_t filters = weight.size(0);
@@ -134,14 +134,14 @@ Expected<Tensor> convolve_codes(const IntegerContext& context) {
               weight.size(1),
               filters / attrs.groups,
               channel_scales(context.quant(1), filters, [](std::int64_t filter) { return filter; }),
-              CodeRows(filters, depth)};
+              Int8Rows(filters, depth)};
   for (std::int64_t filter = 0; filter < filters; ++filter) {
     center(weight, filter * depth, 1, depth, context.quant(1).zero_point, layer.weights.row(filter));
   }
   return run_layer(context, layer);
 }
 
-Expected<Tensor> spread_codes(const IntegerContext& context) {
+Expected<Tensor> spread_values(const IntegerContext& context) {
   const auto& attrs = context.as<ConvTransposeAttrs>();
   const Tensor& weight = context.input(1);
   const std::int64_t channels = weight.size(0) / attrs.groups;
@@ -159,7 +159,7 @@ Expected<Tensor> spread_codes(const IntegerContext& context) {
                              [&](std::int64_t result) {
                                return context.quant(1).axis == 0 ? result / results * channels : result % results;
                              }),
-              CodeRows(attrs.groups * results, channels * taps)};
+              Int8Rows(attrs.groups * results, channels * taps)};
   for (std::int64_t result = 0; result < attrs.groups * results; ++result) {
     const std::int64_t group = result / results;
     for (std::int64_t c = 0; c < channels; ++c) {

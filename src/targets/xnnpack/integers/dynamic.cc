@@ -1,4 +1,4 @@
-// Linear layers of floats whose weights are codes: each row gets parameters of its own as it comes.
+// Linear layers of floats with quantized weights: dynamic per-row quantization.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ struct RowQuant {
   std::int32_t zero_point = 0;
 };
 
-// The range contains 0, and the zero point is the code that loses the least at either end.
+// The range contains 0, and the zero point is the quantized value that loses the least at either end.
 RowQuant row_quant(std::span<const float> row) {
   const auto [least, most] = std::ranges::minmax(row);
   const float min = std::min(least, 0.0F);
@@ -42,18 +42,18 @@ Expected<Tensor> linear_of_rows(const IntegerContext& context) {
   const auto weights = weight.data<std::int8_t>();
   Tensor result = context.plain.result();
   const auto out = result.mutable_data<float>();
-  std::vector<std::int32_t> codes(width);
+  std::vector<std::int32_t> quantized(width);
   for (std::size_t row = 0; width > 0 && row < numbers.size() / width; ++row) {
     const auto values = numbers.subspan(row * width, width);
     const RowQuant own = row_quant(values);
     const float per_step = 1.0F / own.scale;
     for (std::size_t i = 0; i < width; ++i) {
-      const float code = std::nearbyint(values[i] * per_step) + static_cast<float>(own.zero_point);
-      codes[i] = static_cast<std::int32_t>(std::clamp(code, -128.0F, 127.0F)) - own.zero_point;
+      const float q = std::nearbyint(values[i] * per_step) + static_cast<float>(own.zero_point);
+      quantized[i] = static_cast<std::int32_t>(std::clamp(q, -128.0F, 127.0F)) - own.zero_point;
     }
     for (std::size_t c = 0; c < channels; ++c) {
       std::int64_t sum = 0;
-      for (std::size_t i = 0; i < width; ++i) sum += std::int64_t{codes[i]} * weights[c * width + i];
+      for (std::size_t i = 0; i < width; ++i) sum += std::int64_t{quantized[i]} * weights[c * width + i];
       const float scale = quant.scales[quant.axis < 0 ? 0 : c];
       const float offset = context.has_input(2) ? context.input(2).data<float>()[c] : 0.0F;
       out[row * channels + c] = static_cast<float>(sum) * own.scale * scale + offset;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpret/quantized_types.h"
 #include "interpret/integer_kernel.h"
+#include "interpret/quantized_types.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
 
 namespace isthmus::xnnpack {
@@ -32,7 +32,7 @@ std::vector<Between> places_between(std::int64_t from, std::int64_t to, bool ali
   return result;
 }
 
-Expected<Tensor> resize_codes(const IntegerContext& context) {
+Expected<Tensor> resize_quantized(const IntegerContext& context) {
   const auto& attrs = context.as<ResizeAttrs>();
   const Tensor& input = context.input(0);
   Tensor result = context.plain.result();
@@ -41,21 +41,21 @@ Expected<Tensor> resize_codes(const IntegerContext& context) {
   const std::int64_t width = input.size(3);
   const auto rows = places_between(input.size(2), result.size(2), attrs.align_corners);
   const auto columns = places_between(width, result.size(3), attrs.align_corners);
-  with_codes(context.plain.dtype, [&]<class Code>(Code) {
-    const Code* plane = input.data<Code>().data();
-    Code* out = result.mutable_data<Code>().data();
+  with_quantized_type(context.plain.dtype, [&]<class Int>(Int) {
+    const Int* plane = input.data<Int>().data();
+    Int* out = result.mutable_data<Int>().data();
     for (std::int64_t i = 0; i < result.size(0) * result.size(1); ++i, plane += input.size(2) * width) {
       for (const Between& row : rows) {
-        const Code* const top = plane + row.first * width;
-        const Code* const bottom = plane + row.second * width;
+        const Int* const top = plane + row.first * width;
+        const Int* const bottom = plane + row.second * width;
         for (const Between& column : columns) {
-          const auto mixed = [&](const Code* line) {
+          const auto mixed = [&](const Int* line) {
             const std::int32_t left = line[column.first];
             return left * 2048 + (line[column.second] - left) * column.share;
           };
           const std::int64_t upper = mixed(top);
           const std::int64_t lower = mixed(bottom);
-          *out++ = static_cast<Code>((upper * 2048 + (lower - upper) * row.share + (1 << 21)) >> 22);
+          *out++ = static_cast<Int>((upper * 2048 + (lower - upper) * row.share + (1 << 21)) >> 22);
         }
       }
     }
@@ -63,13 +63,13 @@ Expected<Tensor> resize_codes(const IntegerContext& context) {
   return result;
 }
 
-std::optional<std::string> refuse_resize_codes(const IntegerSite& site) {
+std::optional<std::string> refuse_quantized_resize(const IntegerSite& site) {
   if (site.as<ResizeAttrs>().mode != ResizeMode::kLinear) return "not linear";
   return std::nullopt;
 }
 
 constexpr IntegerKernelRow kImageKernels[] = {
-    {.op = Op::kResize2d, .kernel = resize_codes, .shares = true, .refusal = refuse_resize_codes},
+    {.op = Op::kResize2d, .kernel = resize_quantized, .shares = true, .refusal = refuse_quantized_resize},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the library computes with codes on x86: sums in f32 times the ratio of scales, rounded to even, with the
-// exceptions that its kernels make.
+// What the library computes on quantized values on x86: sums in f32 times the ratio of scales, rounded to even, with
+// the exceptions that its kernels make.
 #pragma once
 
 #include <span>

@@ -23,10 +23,10 @@ std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t coun
   return total;
 }
 
-void center(const Tensor& codes, std::int64_t first, std::int64_t step, std::int64_t count, std::int32_t zero_point,
+void center(const Tensor& quantized, std::int64_t first, std::int64_t step, std::int64_t count, std::int32_t zero_point,
             std::int16_t* to) {
-  with_codes(codes.dtype(), [&]<class Code>(Code) {
-    const Code* from = codes.data<Code>().data() + first;
+  with_quantized_type(quantized.dtype(), [&]<class Int>(Int) {
+    const Int* from = quantized.data<Int>().data() + first;
     for (std::int64_t i = 0; i < count; ++i) {
       to[i] = static_cast<std::int16_t>(std::int32_t{from[i * step]} - zero_point);
     }
@@ -85,7 +85,7 @@ std::optional<std::string> refuse_transposed_layer(const IntegerSite& site) {
 
 namespace {
 
-Expected<Tensor> linear_codes(const IntegerContext& context) {
+Expected<Tensor> linear_quantized(const IntegerContext& context) {
   if (!context.type().quant) return linear_of_rows(context);
   Tensor result = context.plain.result();
   const Tensor& weight = context.input(1);
@@ -96,19 +96,19 @@ Expected<Tensor> linear_codes(const IntegerContext& context) {
   const auto requantizers =
       layer_requantizers(context, channel_scales(context.quant(1), columns, [](std::int64_t j) { return j; }));
   const std::vector<std::int64_t> bias = layer_bias(context, columns);
-  CodeRows weights(columns, depth);
+  Int8Rows weights(columns, depth);
   for (std::int64_t j = 0; j < columns; ++j) {
     center(weight, j * depth, 1, depth, context.quant(1).zero_point, weights.row(j));
   }
-  CodeRows numbers(1, depth);
-  with_codes(context.plain.dtype, [&]<class Code>(Code) {
-    Code* out = result.mutable_data<Code>().data();
+  Int8Rows numbers(1, depth);
+  with_quantized_type(context.plain.dtype, [&]<class Int>(Int) {
+    Int* out = result.mutable_data<Int>().data();
     for (std::int64_t i = 0; i < rows; ++i) {
       center(context.input(0), i * depth, 1, depth, context.quant(0).zero_point, numbers.row(0));
       for (std::int64_t j = 0; j < columns; ++j) {
         const auto channel = static_cast<std::size_t>(j);
         const std::int64_t sum = dot(numbers.row(0), weights.row(j), weights.stride) + bias[channel];
-        *out++ = static_cast<Code>(requantizers[channel](sum));
+        *out++ = static_cast<Int>(requantizers[channel](sum));
       }
     }
   });
@@ -116,9 +116,9 @@ Expected<Tensor> linear_codes(const IntegerContext& context) {
 }
 
 constexpr IntegerKernelRow kProductKernels[] = {
-    {.op = Op::kLinear, .kernel = linear_codes, .holds = Holds::kEither, .refusal = refuse_layer},
-    {.op = Op::kConv2d, .kernel = convolve_codes, .refusal = refuse_layer},
-    {.op = Op::kConvTranspose2d, .kernel = spread_codes, .refusal = refuse_transposed_layer},
+    {.op = Op::kLinear, .kernel = linear_quantized, .holds = Holds::kEither, .refusal = refuse_layer},
+    {.op = Op::kConv2d, .kernel = convolve_quantized, .refusal = refuse_layer},
+    {.op = Op::kConvTranspose2d, .kernel = spread_values, .refusal = refuse_transposed_layer},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sums of products of codes, and what linear layers, products and convolutions have in common.
+// Sums of products of quantized values, and what linear layers, products and convolutions have in common.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace isthmus::xnnpack {
 
-// Codes less their zero point, which need 9 bits. Rows are padded with zeros to whole vectors, so that compilers need
-// no loop for the rest.
-struct CodeRows {
-  CodeRows(std::int64_t count, std::int64_t depth)
+// Quantized values less their zero point, which need 9 bits. Rows are padded with zeros to whole vectors, so that
+// compilers need no loop for the rest.
+struct Int8Rows {
+  Int8Rows(std::int64_t count, std::int64_t depth)
       : stride((depth + 15) & ~std::int64_t{15}), numbers(static_cast<std::size_t>(count * stride), 0) {}
 
   std::int16_t* row(std::int64_t i) { return numbers.data() + i * stride; }
@@ -27,8 +27,8 @@ struct CodeRows {
 // The sum of a[k] * b[k]; the count is that of a padded row.
 std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count);
 
-// codes[i * step] less the zero point
-void center(const Tensor& codes, std::int64_t first, std::int64_t step, std::int64_t count, std::int32_t zero_point,
+// quantized[i * step] less the zero point
+void center(const Tensor& quantized, std::int64_t first, std::int64_t step, std::int64_t count, std::int32_t zero_point,
             std::int16_t* to);
 
 // The scale of each result channel; place(channel) is its place among the weight's scales, where it has several.
@@ -51,10 +51,10 @@ std::vector<std::int64_t> layer_bias(const IntegerContext& context, std::int64_t
 std::optional<std::string> refuse_layer(const IntegerSite& site);
 std::optional<std::string> refuse_transposed_layer(const IntegerSite& site);
 
-// Rows of floats with weights in codes. To about 1e-5 of the result's range what the library computes: rounding of a
-// row's codes is exact, of the scales not.
+// Rows of floats with quantized weights. To about 1e-5 of the result's range what the library computes: rounding of a
+// row's quantized values is exact, of the scales not.
 Expected<Tensor> linear_of_rows(const IntegerContext& context);
-Expected<Tensor> convolve_codes(const IntegerContext& context);
-Expected<Tensor> spread_codes(const IntegerContext& context);
+Expected<Tensor> convolve_quantized(const IntegerContext& context);
+Expected<Tensor> spread_values(const IntegerContext& context);
 
 }  // namespace isthmus::xnnpack

@@ -1,4 +1,4 @@
-// From sums to codes: times a factor in f32, rounded to even, plus the zero point, saturated.
+// From sums to quantized values: times a factor in f32, rounded to even, plus the zero point, saturated.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace isthmus::xnnpack {
 
 class Requantizer {
  public:
-  Requantizer(float factor, DType codes, std::int32_t zero_point)
+  Requantizer(float factor, DType quantized, std::int32_t zero_point)
       : factor_(factor),
         zero_point_(zero_point),
-        least_(static_cast<float>(code_range(codes).min - zero_point)),
-        most_(static_cast<float>(code_range(codes).max - zero_point)) {}
+        least_(static_cast<float>(quantized_range(quantized).min - zero_point)),
+        most_(static_cast<float>(quantized_range(quantized).max - zero_point)) {}
 
   // Sums that do not fit 32 bits wrap around.
   std::int32_t operator()(std::int64_t sum) const {
     const float number = static_cast<float>(static_cast<std::int32_t>(sum)) * factor_;
-    // NaN becomes the greatest code, as it does there.
+    // NaN becomes the greatest quantized value, as it does there.
     const float bounded = number < most_ ? std::max(number, least_) : most_;
     return static_cast<std::int32_t>(std::lrint(bounded)) + zero_point_;
   }

@@ -1,4 +1,4 @@
-// Integer kernels: functions of one number, and pads, whose filler becomes a code.
+// Integer kernels: functions of one number, and pads, whose filler is quantized.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 namespace isthmus::xnnpack {
 namespace {
 
-// By code less the least code of its type.
-using CodeTable = std::array<std::int32_t, 256>;
+// By quantized value less the minimum of its type.
+using Int8Table = std::array<std::int32_t, 256>;
 
-// Evaluated in f32, times the reciprocal of the scale, halves away from zero; NaN is code 0.
+// Evaluated in f32, times the reciprocal of the scale, halves away from zero; NaN becomes 0.
 template <class Evaluate>
-CodeTable rounded_table(const IntegerContext& context, Evaluate evaluate) {
-  CodeTable table;
+Int8Table rounded_table(const IntegerContext& context, Evaluate evaluate) {
+  Int8Table table;
   const Quant& from = context.quant(0);
   const Quant& to = context.quant();
-  const CodeRange in = code_range(context.input(0).dtype());
-  const CodeRange out = code_range(context.plain.dtype);
+  const QuantizedRange in = quantized_range(context.input(0).dtype());
+  const QuantizedRange out = quantized_range(context.plain.dtype);
   const float inverse = 1.0f / to.scale();
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::int32_t code = in.min + static_cast<std::int32_t>(i);
-    const float x = (static_cast<float>(code) - static_cast<float>(from.zero_point)) * from.scale();
+    const std::int32_t q = in.min + static_cast<std::int32_t>(i);
+    const float x = (static_cast<float>(q) - static_cast<float>(from.zero_point)) * from.scale();
     const float number = static_cast<float>(evaluate(x)) * inverse + static_cast<float>(to.zero_point);
     const float rounded = std::isnan(number) ? 0 : std::round(number);
     table[i] = static_cast<std::int32_t>(std::clamp(rounded, static_cast<float>(out.min), static_cast<float>(out.max)));
@@ -35,21 +35,21 @@ CodeTable rounded_table(const IntegerContext& context, Evaluate evaluate) {
   return table;
 }
 
-// Each code by steps(code), a code that fits.
+// Each quantized value q becomes steps(q), which fits the type.
 template <class Steps>
-Tensor map_codes(const IntegerContext& context, Steps steps) {
+Tensor map_quantized(const IntegerContext& context, Steps steps) {
   Tensor result = context.plain.result();
-  with_codes(context.input(0).dtype(), [&]<class In>(In) {
-    with_codes(context.plain.dtype, [&]<class Out>(Out) {
+  with_quantized_type(context.input(0).dtype(), [&]<class In>(In) {
+    with_quantized_type(context.plain.dtype, [&]<class Out>(Out) {
       std::ranges::transform(context.input(0).data<In>(), result.mutable_data<Out>().begin(),
-                             [&](In code) { return static_cast<Out>(steps(std::int32_t{code})); });
+                             [&](In q) { return static_cast<Out>(steps(std::int32_t{q})); });
     });
   });
   return result;
 }
-Tensor look_up(const IntegerContext& context, const CodeTable& table) {
-  const std::int32_t least = code_range(context.input(0).dtype()).min;
-  return map_codes(context, [&](std::int32_t code) { return table[static_cast<std::uint8_t>(code - least)]; });
+Tensor look_up(const IntegerContext& context, const Int8Table& table) {
+  const std::int32_t least = quantized_range(context.input(0).dtype()).min;
+  return map_quantized(context, [&](std::int32_t q) { return table[static_cast<std::uint8_t>(q - least)]; });
 }
 
 // A factor of 8 whole bits and 8 of fraction.
@@ -67,32 +67,32 @@ std::optional<std::string> refuse_fixed_factor(float ratio) {
   return fmt::format("a ratio of scales of {}", ratio);
 }
 
-// Each code less its zero point by the factor that factor_of(code) chooses.
+// Each quantized value less its zero point by the factor that factor_of(q) chooses.
 template <class FactorOf>
-Tensor scale_codes(const IntegerContext& context, FactorOf factor_of) {
-  const CodeRange range = code_range(context.plain.dtype);
+Tensor scale_quantized(const IntegerContext& context, FactorOf factor_of) {
+  const QuantizedRange range = quantized_range(context.plain.dtype);
   const std::int32_t from_zero = context.quant(0).zero_point;
   const std::int64_t to_zero = context.quant().zero_point;
-  return map_codes(context, [&](std::int32_t code) {
-    return std::clamp<std::int64_t>(factor_of(code).apply(code - from_zero) + to_zero, range.min, range.max);
+  return map_quantized(context, [&](std::int32_t q) {
+    return std::clamp<std::int64_t>(factor_of(q).apply(q - from_zero) + to_zero, range.min, range.max);
   });
 }
 
-// The code of a number, as bounds and pads are turned into codes.
-std::int32_t code_of(double number, const Quant& quant, DType dtype) {
-  const CodeRange range = code_range(dtype);
-  const float code = static_cast<float>(number) / quant.scale() + static_cast<float>(quant.zero_point);
-  const float bounded = std::fmin(std::fmax(code, static_cast<float>(range.min)), static_cast<float>(range.max));
+// The quantized value of a number, as bounds and pads are turned into quantized values.
+std::int32_t quantized_value(double number, const Quant& quant, DType dtype) {
+  const QuantizedRange range = quantized_range(dtype);
+  const float q = static_cast<float>(number) / quant.scale() + static_cast<float>(quant.zero_point);
+  const float bounded = std::fmin(std::fmax(q, static_cast<float>(range.min)), static_cast<float>(range.max));
   return static_cast<std::int32_t>(std::lrint(bounded));
 }
 
 // Halves up; where signs differ, a table.
-Expected<Tensor> rescale_codes(const IntegerContext& context) {
+Expected<Tensor> rescale_quantized(const IntegerContext& context) {
   if (context.input(0).dtype() != context.plain.dtype) {
     return look_up(context, rounded_table(context, [](float x) { return x; }));
   }
   const FixedFactor factor = fixed_factor(context.quant(0).scale() / context.quant().scale());
-  return scale_codes(context, [&](std::int32_t) { return factor; });
+  return scale_quantized(context, [&](std::int32_t) { return factor; });
 }
 std::optional<std::string> refuse_rescale(const IntegerSite& site) {
   if (site.type(0).dtype != site.type().dtype) return std::nullopt;
@@ -100,35 +100,35 @@ std::optional<std::string> refuse_rescale(const IntegerSite& site) {
 }
 
 // Two factors, by sign.
-Expected<Tensor> leaky_relu_codes(const IntegerContext& context) {
+Expected<Tensor> leaky_relu_quantized(const IntegerContext& context) {
   const std::int32_t zero_point = context.quant(0).zero_point;
   const float ratio = context.quant(0).scale() / context.quant().scale();
   const FixedFactor positive = fixed_factor(ratio);
   const FixedFactor negative = fixed_factor(ratio * static_cast<float>(context.as<SlopeAttrs>().slope));
-  return scale_codes(context, [&](std::int32_t code) { return code > zero_point ? positive : negative; });
+  return scale_quantized(context, [&](std::int32_t q) { return q > zero_point ? positive : negative; });
 }
-std::optional<std::string> refuse_leaky_relu_codes(const IntegerSite& site) {
+std::optional<std::string> refuse_quantized_leaky_relu(const IntegerSite& site) {
   const float ratio = site.quant(0).scale() / site.quant().scale();
   if (auto reason = refuse_fixed_factor(ratio)) return reason;
   return refuse_fixed_factor(ratio * static_cast<float>(site.as<SlopeAttrs>().slope));
 }
 
-// With equal parameters codes are compared with codes, else there is a table.
-Expected<Tensor> clamp_codes(const IntegerContext& context) {
+// With equal parameters quantized values are compared with quantized values, else there is a table.
+Expected<Tensor> clamp_quantized(const IntegerContext& context) {
   const auto& attrs = context.as<ClampAttrs>();
   if (context.quant(0) != context.quant() || context.input(0).dtype() != context.plain.dtype) {
     const auto min = static_cast<float>(attrs.min);
     const auto max = static_cast<float>(attrs.max);
     return look_up(context, rounded_table(context, [&](float x) { return std::min(std::max(x, min), max); }));
   }
-  const std::int32_t min = code_of(attrs.min, context.quant(), context.plain.dtype);
-  const std::int32_t max = code_of(attrs.max, context.quant(), context.plain.dtype);
-  return map_codes(context, [&](std::int32_t code) { return std::min(std::max(code, min), max); });
+  const std::int32_t min = quantized_value(attrs.min, context.quant(), context.plain.dtype);
+  const std::int32_t max = quantized_value(attrs.max, context.quant(), context.plain.dtype);
+  return map_quantized(context, [&](std::int32_t q) { return std::min(std::max(q, min), max); });
 }
 
-Expected<Tensor> pad_codes(const IntegerContext& context) {
+Expected<Tensor> pad_quantized(const IntegerContext& context) {
   PadAttrs pad = context.as<PadAttrs>();
-  pad.value = code_of(pad.value, context.quant(), context.plain.dtype);
+  pad.value = quantized_value(pad.value, context.quant(), context.plain.dtype);
   const Attrs attrs = pad;
   return run_kernel(context.node.op, {context.plain.inputs, attrs, context.plain.dtype, context.plain.sizes});
 }
@@ -194,10 +194,10 @@ Expected<Tensor> by_table(const IntegerContext& context) {
 std::span<const IntegerKernelRow> integer_unary_kernels() {
   static const std::vector<IntegerKernelRow> kKernels = [] {
     std::vector<IntegerKernelRow> all{
-        {.op = Op::kRescale, .kernel = rescale_codes, .takes_u8 = true, .refusal = refuse_rescale},
-        {.op = Op::kClamp, .kernel = clamp_codes},
-        {.op = Op::kLeakyRelu, .kernel = leaky_relu_codes, .refusal = refuse_leaky_relu_codes},
-        {.op = Op::kPad, .kernel = pad_codes, .shares = true},
+        {.op = Op::kRescale, .kernel = rescale_quantized, .takes_u8 = true, .refusal = refuse_rescale},
+        {.op = Op::kClamp, .kernel = clamp_quantized},
+        {.op = Op::kLeakyRelu, .kernel = leaky_relu_quantized, .refusal = refuse_quantized_leaky_relu},
+        {.op = Op::kPad, .kernel = pad_quantized, .shares = true},
     };
     for (const EvaluatorRow& row : kEvaluators) {
       all.push_back({.op = row.op, .kernel = by_table, .refusal = row.refusal});
@@ -208,7 +208,7 @@ std::span<const IntegerKernelRow> integer_unary_kernels() {
 }
 
 const IntegerKernels& integer_kernels() {
-  static const IntegerKernels kTable(IntegerKernels::Codes::k8,
+  static const IntegerKernels kTable(IntegerKernels::Widths::k8,
                                      {common_integer_kernels(), integer_unary_kernels(), integer_binary_kernels(),
                                       integer_product_kernels(), integer_reduce_kernels(), integer_image_kernels()});
   return kTable;

@@ -204,21 +204,21 @@ struct Fault {
 };
 
 std::vector<std::byte> bytes(std::size_t count) { return std::vector<std::byte>(count); }
-std::uint32_t codes(GraphBuilder& b, std::vector<std::uint32_t> dims, PerTensor params) {
+std::uint32_t quantized(GraphBuilder& b, std::vector<std::uint32_t> dims, PerTensor params) {
   return b.input(std::move(dims), DataType::kQI8, params);
 }
 void unary(GraphBuilder& b, NodeKind kind, PerTensor in, PerTensor out, xnn::Fields fields = {}) {
-  const auto x = codes(b, {1, 4, 4, 2}, in);
+  const auto x = quantized(b, {1, 4, 4, 2}, in);
   b.node(kind, {x}, {b.output({1, 4, 4, 2}, DataType::kQI8, out)}, std::move(fields));
 }
 void binary(GraphBuilder& b, NodeKind kind, float left, float right, float out) {
-  const auto x = codes(b, {2}, {left, 0});
-  const auto y = codes(b, {2}, {right, 0});
+  const auto x = quantized(b, {2}, {left, 0});
+  const auto y = quantized(b, {2}, {right, 0});
   b.node(kind, {x, y}, {b.output({2}, DataType::kQI8, PerTensor{out, 0})});
 }
 void linear(GraphBuilder& b, DataType filter, const xnn::Quant& filter_quant, DataType bias,
             const xnn::Quant& bias_quant, float out_scale = 1) {
-  const auto x = codes(b, {3, 4}, {1, 0});
+  const auto x = quantized(b, {3, 4}, {1, 0});
   const auto w = b.constant({2, 4}, bytes(32), filter, filter_quant);
   const auto c = b.constant({2}, bytes(8), bias, bias_quant);
   b.node(NodeKind::kFullyConnected, {x, w, c}, {b.output({3, 2}, DataType::kQI8, PerTensor{out_scale, 0})});
@@ -245,28 +245,30 @@ const Fault kFaults[] = {
        unary(b, NodeKind::kTranspose, kA, kB, xnn::TransposeFields{{0, 1, 2, 3}});
      },
      "input 0 (value 0) has scale 0.5 and zero point 3, the output (value 1) scale 0.5 and zero point 4"},
-    {"copy rescales", [](auto& b) { unary(b, NodeKind::kCopy, kA, kB); }, "moves codes and cannot rescale them"},
+    {"copy rescales", [](auto& b) { unary(b, NodeKind::kCopy, kA, kB); },
+     "moves quantized values and cannot rescale them"},
     {"slice rescales",
      [](auto& b) {
        unary(b, NodeKind::kSlice, kA, kB, xnn::SliceFields{{0, 0, 0, 0}, {0, 0, 0, 0}});
      },
-     "moves codes and cannot rescale them"},
+     "moves quantized values and cannot rescale them"},
     {"join rescales",
      [](auto& b) {
-       const auto x = codes(b, {2}, kA);
-       const auto y = codes(b, {2}, kB);
+       const auto x = quantized(b, {2}, kA);
+       const auto y = quantized(b, {2}, kB);
        b.node(NodeKind::kConcat2, {x, y}, {b.output({4}, DataType::kQI8, kA)}, xnn::ConcatFields{0});
      },
      "input 1 (value 1)"},
-    {"softmax of codes", [](auto& b) { unary(b, NodeKind::kSoftmax, kA, kA); }, "it cannot make qint8 from qint8"},
+    {"softmax of quantized values", [](auto& b) { unary(b, NodeKind::kSoftmax, kA, kA); },
+     "it cannot make qint8 from qint8"},
     {"add, ratio too large", [](auto& b) { binary(b, NodeKind::kAdd, 256, 1, 1); }, "input 0 / output scale is 256"},
     {"add, ratio too small", [](auto& b) { binary(b, NodeKind::kAdd, 1, 0x1p-11f, 1); },
      "scale of input 1 / output scale"},
     {"subtract", [](auto& b) { binary(b, NodeKind::kSubtract, 1, 256, 1); }, "scale of input 1 / output scale is 256"},
     {"multiply", [](auto& b) { binary(b, NodeKind::kMultiply, 16, 16, 1); }, "product of input scales / output scale"},
-    {"matmul of codes",
+    {"matmul of quantized values",
      [](auto& b) {
-       const auto x = codes(b, {2, 2}, kA);
+       const auto x = quantized(b, {2, 2}, kA);
        b.node(NodeKind::kBatchMatmul, {x, x}, {b.output({2, 2}, DataType::kQI8, kA)});
      },
      "it cannot make qint8 from qint8, qint8"},
@@ -281,11 +283,11 @@ const Fault kFaults[] = {
      },
      "|slope| x input scale / output scale"},
     {"slope", [](auto& b) { unary(b, NodeKind::kLeakyRelu, kA, kA, xnn::SlopeFields{kNan}); },
-     "its slope is no number"},
-    {"alpha", [](auto& b) { unary(b, NodeKind::kElu, kA, kA, xnn::SlopeFields{-1}); }, "its alpha is no positive"},
+     "slope is NaN or infinite"},
+    {"alpha", [](auto& b) { unary(b, NodeKind::kElu, kA, kA, xnn::SlopeFields{-1}); }, "alpha is not a positive"},
     {"clamp after pooling",
      [](auto& b) {
-       const auto x = codes(b, {1, 4, 4, 2}, kA);
+       const auto x = quantized(b, {1, 4, 4, 2}, kA);
        const auto y = b.internal({1, 2, 2, 2}, DataType::kQI8, kA);
        b.node(NodeKind::kMaxPool2d, {x}, {y}, xnn::PoolFields{0, 0, 0, 0, 2, 2, 2, 2, 1, 1});
        b.node(NodeKind::kClamp, {y}, {b.output({1, 2, 2, 2}, DataType::kQI8, kB)}).bounds = xnn::Bounds{-1, 1};
@@ -298,12 +300,12 @@ const Fault kFaults[] = {
        b.graph.nodes[0].bounds = xnn::Bounds{1, 1};
      },
      "bounds 1 and 1"},
-    {"bounds of one code",
+    {"bounds that quantize to one value",
      [](auto& b) {
        unary(b, NodeKind::kClamp, kA, kA);
        b.graph.nodes[0].bounds = xnn::Bounds{0, 0.1f};
      },
-     "are the same code at scale 0.5 and zero point 3"},
+     "quantize to the same value at scale 0.5 and zero point 3"},
     {"flags",
      [](auto& b) {
        unary(b, NodeKind::kCopy, kA, kA);
@@ -340,7 +342,7 @@ const Fault kFaults[] = {
        const auto x = b.input({2}, DataType::kQCI8, xnn::PerChannel{{1, 1}, 0, 2, 0});
        b.node(NodeKind::kAbs, {x}, {b.output({2})});
      },
-     "qcint8 that is no constant"},
+     "qcint8 that is not a constant"},
     {"filter's zero point",
      [](auto& b) {
        linear(b, DataType::kQI8, PerTensor{1, 1}, DataType::kQI32, PerTensor{1, 0});
@@ -350,7 +352,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        linear(b, DataType::kQCI8, xnn::PerChannel{{1, kNan}, 0, 2, 0}, DataType::kQI32, PerTensor{1, 0});
      },
-     "a scale that is no positive number"},
+     "scale is not a positive finite number"},
     {"filter's axis",
      [](auto& b) {
        linear(b, DataType::kQCI8, xnn::PerChannel{{1, 1, 1, 1}, 0, 4, 1}, DataType::kQCI32,
@@ -377,7 +379,7 @@ const Fault kFaults[] = {
        const auto x = b.input({3, 4});
        b.node(NodeKind::kFullyConnected, {x, b.input({2, 4}), xnn::kNone}, {b.output({3, 2})});
      },
-     "its filter or bias is no constant"},
+     "its filter or bias is not a constant"},
     {"bias' size",
      [](auto& b) {
        const auto x = b.input({3, 4});
@@ -435,7 +437,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        b.node(NodeKind::kTranspose, {b.input({2, 2})}, {b.output({2, 2})}, xnn::TransposeFields{{0, 0}});
      },
-     "its order is no permutation"},
+     "its order is not a permutation"},
     {"slice past the end",
      [](auto& b) {
        b.node(NodeKind::kSlice, {b.input({4})}, {b.output({2})}, xnn::SliceFields{{3}, {2}});

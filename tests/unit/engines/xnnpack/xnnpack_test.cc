@@ -74,9 +74,9 @@ class Subgraph {
 };
 
 // XNNPACK may read a few bytes past the end of an input.
-std::vector<std::int8_t> padded(std::vector<std::int8_t> codes) {
-  codes.resize(codes.size() + XNN_EXTRA_BYTES);
-  return codes;
+std::vector<std::int8_t> padded(std::vector<std::int8_t> quantized) {
+  quantized.resize(quantized.size() + XNN_EXTRA_BYTES);
+  return quantized;
 }
 
 TEST(Xnnpack, RunsAQuantizedTransposeAndConcatenate) {
@@ -89,15 +89,15 @@ TEST(Xnnpack, RunsAQuantizedTransposeAndConcatenate) {
   ASSERT_EQ(xnn_define_static_transpose(graph.get(), 3, order.data(), image, patches, 0), xnn_status_success);
   ASSERT_EQ(xnn_define_concatenate2(graph.get(), 1, token, patches, tokens, 0), xnn_status_success);
 
-  std::vector<std::int8_t> image_codes = padded({1, 2, 3, -128, 5, 127});
-  std::vector<std::int8_t> token_codes = padded({-7, 9});
+  std::vector<std::int8_t> image_values = padded({1, 2, 3, -128, 5, 127});
+  std::vector<std::int8_t> token_values = padded({-7, 9});
   std::vector<std::int8_t> result(8 + XNN_EXTRA_BYTES);
-  ASSERT_EQ(graph.run({image_codes.data(), token_codes.data(), result.data()}), xnn_status_success);
+  ASSERT_EQ(graph.run({image_values.data(), token_values.data(), result.data()}), xnn_status_success);
   result.resize(8);
   EXPECT_EQ(result, (std::vector<std::int8_t>{-7, 9, 1, -128, 2, 5, 3, 127}));
 }
 
-// An op that moves codes: how it is defined from one or two inputs of the same shape.
+// An op that moves quantized values: how it is defined from one or two inputs of the same shape.
 struct Mover {
   std::string name;
   std::size_t input_count;
@@ -196,9 +196,8 @@ TEST_P(XnnpackMover, RunsWithOneSetOfParameters) {
   for (auto& buffer : buffers) pointers.push_back(buffer.data());
   ASSERT_EQ(graph.run(pointers), xnn_status_success);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int8_t code = buffers.back()[i];
-    EXPECT_TRUE(code == 11 || (mover.name == "static_constant_pad" && code == kCommon.zero_point))
-        << i << ": " << +code;
+    const std::int8_t q = buffers.back()[i];
+    EXPECT_TRUE(q == 11 || (mover.name == "static_constant_pad" && q == kCommon.zero_point)) << i << ": " << +q;
   }
 }
 

@@ -82,7 +82,7 @@ TEST_F(GoldenPrograms, DeitKeepsItsTop1) {
   EXPECT_GE(decibels(found, expected), 30);
   EXPECT_EQ(statistics_.delegate_calls, 62u);
   EXPECT_EQ(statistics_.host_calls, 110u);
-  EXPECT_EQ(statistics_.border_calls, 0u);
+  EXPECT_EQ(statistics_.io_calls, 0u);
 }
 
 TEST_F(GoldenPrograms, TheRevertedTokensAreRefusedInOurWords) {

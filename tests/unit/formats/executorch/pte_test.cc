@@ -210,12 +210,12 @@ const Fault kFaults[] = {
        tensor(b, 0).dim_order = {0, 1};
      },
      "1 sizes, but a dimension order of 2"},
-    {"order", [](auto& b) { tensor(b, 0).dim_order = {1}; }, "the dimension order is no permutation"},
+    {"order", [](auto& b) { tensor(b, 0).dim_order = {1}; }, "the dimension order is not a permutation"},
     {"order twice",
      [](auto& b) {
        tensor(b, b.tensor({2, 2})).dim_order = {1, 1};
      },
-     "the dimension order is no permutation"},
+     "the dimension order is not a permutation"},
     {"negative size", [](auto& b) { tensor(b, 0).sizes = {-3}; }, "negative or overflow"},
     {"overflow",
      [](auto& b) {
@@ -241,16 +241,18 @@ const Fault kFaults[] = {
     {"integers in a list", [](auto& b) { b.value(pte::IntList{{0}}); }, "0 in a list of integers is none"},
     {"list of itself", [](auto& b) { b.value(pte::IntList{{4}}); }, "4 in a list of integers is none"},
     {"list past the end", [](auto& b) { b.value(pte::IntList{{99}}); }, "99 in a list of integers is none"},
-    {"tensors in a list", [](auto& b) { b.value(pte::TensorList{{3}}); }, "3 in a list of tensors is no tensor"},
-    {"cyclic tensors", [](auto& b) { b.value(pte::TensorList{{4}}); }, "4 in a list of tensors is no tensor before"},
+    {"tensors in a list", [](auto& b) { b.value(pte::TensorList{{3}}); }, "3 in a list of tensors is not a tensor"},
+    {"cyclic tensors", [](auto& b) { b.value(pte::TensorList{{4}}); }, "4 in a list of tensors is not a tensor before"},
     {"later tensors",
      [](auto& b) {
        b.value(pte::TensorList{{5}});
        b.tensor({1});
      },
-     "5 in a list of tensors is no tensor before it"},
-    {"optional tensors", [](auto& b) { b.value(pte::OptionalTensorList{{3}}); }, "3 in a list of tensors is no tensor"},
-    {"cyclic options", [](auto& b) { b.value(pte::OptionalTensorList{{4}}); }, "4 in a list of tensors is no tensor"},
+     "5 in a list of tensors is not a tensor before it"},
+    {"optional tensors", [](auto& b) { b.value(pte::OptionalTensorList{{3}}); },
+     "3 in a list of tensors is not a tensor"},
+    {"cyclic options", [](auto& b) { b.value(pte::OptionalTensorList{{4}}); },
+     "4 in a list of tensors is not a tensor"},
     {"input", [](auto& b) { b.plan().inputs = {4}; }, "value 4 of 4\n  in the inputs"},
     {"output", [](auto& b) { b.plan().outputs = {4}; }, "value 4 of 4\n  in the outputs"},
     {"nameless operator", [](auto& b) { b.plan().operators[0] = {}; }, "an operator's name is empty"},
@@ -345,14 +347,14 @@ TEST(Pte, FaultyTablesAreRefused) {
   const auto with_tensors = [&](const Ints& items) {
     return refusal(replaced(file, vector_bytes(Ints{0, 1, 2}), vector_bytes(items)));
   };
-  EXPECT_THAT(with_tensors({0, 4, 2}), HasSubstr("4 in a list of tensors is no tensor before it"));
+  EXPECT_THAT(with_tensors({0, 4, 2}), HasSubstr("4 in a list of tensors is not a tensor before it"));
   EXPECT_THAT(with_tensors({0, -1, 2}), HasSubstr("a negative index"));
   const auto with_ints = [&](const Longs& items) {
     return refusal(replaced(file, vector_bytes(Longs{3, 3, 3}), vector_bytes(items)));
   };
   EXPECT_THAT(with_ints({3, 5, 3}), HasSubstr("5 in a list of integers is none"));
-  EXPECT_THAT(with_ints({3, -1, 3}), HasSubstr("-1 is no index"));
-  EXPECT_THAT(with_ints({3, std::int64_t{1} << 32, 3}), HasSubstr("4294967296 is no index"));
+  EXPECT_THAT(with_ints({3, -1, 3}), HasSubstr("-1 is not an index"));
+  EXPECT_THAT(with_ints({3, std::int64_t{1} << 32, 3}), HasSubstr("4294967296 is not an index"));
   EXPECT_THAT(refusal(replaced(file, bytes_of(Ints{76}), bytes_of(Ints{77}))), HasSubstr("operator 77 of 77"));
   EXPECT_THAT(refusal(replaced(file, bytes_of(Ints{76}), bytes_of(Ints{-1}))), HasSubstr("a negative index, -1"));
   EXPECT_THAT(refusal(replaced(file, bytes_of(Longs{12'345}), bytes_of(Longs{12'346}))),

@@ -39,7 +39,7 @@ std::string refusal(const Blob& blob) {
   return graph ? "accepted" : graph.error().text();
 }
 
-// Every way to say what codes mean, and both places of constants.
+// Every way to say what quantized values mean, and both places of constants.
 xnn::Graph every_quantization() {
   GraphBuilder b;
   const auto x = b.input({2, 8}, DataType::kQI8, xnn::PerTensor{0.5f, -3});
@@ -183,7 +183,7 @@ TEST(XnnBlob, ADeadKindOfNodeIsRefused) {
 TEST(XnnBlob, FaultyBytesAreRefused) {
   const Blob blob = blob_of(test::one_node(NodeKind::kTranspose));
   using Ints = std::vector<std::uint32_t>;
-  EXPECT_THAT(refusal(*blob.part(0, 7)), HasSubstr("7 bytes are no graph"));
+  EXPECT_THAT(refusal(*blob.part(0, 7)), HasSubstr("7 bytes are too few for a graph"));
   EXPECT_THAT(refusal(*blob.part(0, 29)), HasSubstr("its header is cut off"));
   EXPECT_THAT(refusal(*blob.part(0, blob.size() - 1)), HasSubstr("do not lie inside of it"));
   const auto with_header = [&](std::size_t offset, std::uint32_t number) {

@@ -98,7 +98,7 @@ TEST(Pickle, RunsNothing) {
   EXPECT_THAT(problem(kProto + "cos\nsystem\n(" + text("id") + "tR."), HasSubstr("asks for \"system\" of \"os\""));
   EXPECT_THAT(problem(kProto + "cbuiltins\neval\n)R."), HasSubstr("asks for \"eval\" of \"builtins\""));
   EXPECT_THAT(problem(kProto + "ctorch\nload\n)R."), HasSubstr("asks for \"load\" of \"torch\""));
-  EXPECT_THAT(problem(kProto + "ctorch\nTensor\n)R."), HasSubstr("Tensor is no function"));
+  EXPECT_THAT(problem(kProto + "ctorch\nTensor\n)R."), HasSubstr("Tensor is not a function"));
   EXPECT_THAT(problem(kProto + "c\x1b[2J\nx\n)R."), HasSubstr("\\x1b[2J"));
   EXPECT_THAT(problem(kProto + "(ios\nsystem\n."), HasSubstr("opcode 0x69"));
   EXPECT_THAT(problem(kProto + ")\x81."), HasSubstr("opcode 0x81"));

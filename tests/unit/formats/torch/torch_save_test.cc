@@ -100,7 +100,7 @@ TEST(TorchSave, RefusesTensorsThatDoNotFitTheirStorage) {
 TEST(TorchSave, RefusesWhatIsNoDictOfTensors) {
   EXPECT_THAT(problem("N"), HasSubstr("expected a dict"));
   EXPECT_THAT(problem("}NNs"), HasSubstr("a text as key"));
-  EXPECT_THAT(problem("}" + text("x") + "Ns"), HasSubstr("\"x\" is no tensor"));
+  EXPECT_THAT(problem("}" + text("x") + "Ns"), HasSubstr("\"x\" is not a tensor"));
   const std::string one = text("x") + tensor("ByteStorage", "0", 1, {1}, {1});
   EXPECT_THAT(problem("}(" + one + one + "u", {"a"}), HasSubstr("\"x\" occurs twice"));
   EXPECT_THAT(tensors(build_zip({})).error().text(), HasSubstr("no entry data.pkl"));

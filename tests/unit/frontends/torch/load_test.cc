@@ -147,7 +147,7 @@ TEST(Load, BadProgramsAreRefusedInOneSentence) {
   archive = tiny_archive();
   archive.program.tensors.emplace("bad name", archive.program.tensors.at("y"));
   archive.program.nodes[0].outputs[0] = pt2::TensorRef{"bad name"};
-  EXPECT_EQ(refusal(archive), "\"bad name\" is no name of a value\n  in node 0: aten.relu.default");
+  EXPECT_EQ(refusal(archive), "\"bad name\" is not a name of a value\n  in node 0: aten.relu.default");
 }
 
 TEST(Load, UnknownSizesAreKeptAsValues) {

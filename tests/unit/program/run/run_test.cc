@@ -140,7 +140,7 @@ TEST(Run, JumpsMovesAndFrees) {
   EXPECT_EQ(answer(branch(false), {floats({1}, {5})}).numbers, std::vector<float>{5});
   ProgramBuilder by_tensor = branch(true);
   std::get<pte::JumpFalseCall>(by_tensor.plan().chains[0].instructions[0]).condition = 0;
-  EXPECT_THAT(answer(by_tensor, {floats({1}, {5})}).error, HasSubstr("the condition of a jump is no bool"));
+  EXPECT_THAT(answer(by_tensor, {floats({1}, {5})}).error, HasSubstr("the condition of a jump is not a bool"));
 
   ProgramBuilder freed = branch(true);
   freed.plan().chains[0].instructions[0] = pte::FreeCall{0};
@@ -198,11 +198,11 @@ TEST(Run, ADelegateGetsWhatItDeclares) {
   EXPECT_EQ(with([](auto&, auto&) {}), "");
   EXPECT_THAT(with([](auto&, auto& call) { call.args = {0}; }), HasSubstr("it takes 2 arguments, not 1"));
   EXPECT_THAT(with([](auto& b, auto& call) { call.args[0] = b.value(std::int64_t{1}); }),
-              HasSubstr("argument 0 is no tensor of f32"));
+              HasSubstr("argument 0 is not a tensor of f32"));
   EXPECT_THAT(with([](auto& b, auto& call) {
                 call.args[0] = b.tensor({4, 2}, DType::kI8);
               }),
-              HasSubstr("argument 0 is no tensor of f32"));
+              HasSubstr("argument 0 is not a tensor of f32"));
   EXPECT_THAT(with([](auto& b, auto& call) { call.args[0] = b.tensor({8}); }),
               HasSubstr("argument 0 is [8], the delegate expects 2 axes"));
   EXPECT_THAT(with([](auto& b, auto& call) { call.args[1] = b.tensor({8}); }), HasSubstr("for a tensor of 1 axes"));
@@ -269,7 +269,7 @@ TEST(Run, BadBlobsAreRefused) {
   b.plan().delegates.push_back({"XnnpackBackend", Blob::owning(std::vector<std::byte>(100)), {}});
   EXPECT_THAT(answer(b, {}).error, HasSubstr("damaged, or not a graph of XNNPACK\n  in delegate 0"));
   b.plan().delegates[0].blob = Blob();
-  EXPECT_THAT(answer(b, {}).error, HasSubstr("0 bytes are no graph"));
+  EXPECT_THAT(answer(b, {}).error, HasSubstr("0 bytes are too few for a graph"));
 }
 
 TEST(Run, MissingKernelsAndBackendsAreAllNamed) {

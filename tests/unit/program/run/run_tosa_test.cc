@@ -30,11 +30,11 @@ using testing::HasSubstr;
 using tosa::Type;
 
 template <class Number>
-Tensor random_codes(std::vector<std::int64_t> sizes) {
-  Tensor codes(ElementType<Number>::kDType, std::move(sizes));
+Tensor random_values(std::vector<std::int64_t> sizes) {
+  Tensor quantized(ElementType<Number>::kDType, std::move(sizes));
   std::mt19937 random(3);
-  for (Number& code : codes.mutable_data<Number>()) code = static_cast<Number>(random());
-  return codes;
+  for (Number& q : quantized.mutable_data<Number>()) q = static_cast<Number>(random());
+  return quantized;
 }
 
 // A convolution, an activation, a sum and a pool.
@@ -47,7 +47,7 @@ Graph small_model() {
   return std::move(b).finish(b.emit(Op::kMaxPool2d, MaxPoolAttrs{{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}, false}, {sum}));
 }
 
-Expected<QuantizedModel> quantized_model(const TargetDesc& target, BorderType border) {
+Expected<QuantizedModel> quantized_model(const TargetDesc& target, IoType io) {
   Diagnostics diagnostics;
   const Prepared prepared = TRY(prepare(small_model(), {&target, {}}, diagnostics));
   Tensor example(DType::kF32, {1, 4, 9, 9});
@@ -56,15 +56,15 @@ Expected<QuantizedModel> quantized_model(const TargetDesc& target, BorderType bo
   const std::vector<std::optional<TensorView>> examples{example.view()};
   const auto samples = TRY(example_samples(prepared.graph, examples));
   QuantConfig config;
-  config.inputs = config.outputs = border;
+  config.inputs = config.outputs = io;
   return test::quantized_for(prepared, target, *samples, config);
 }
 
-void expect_same_bits(const Tensor& codes, BorderType border) {
+void expect_same_bits(const Tensor& quantized, IoType io) {
   for (const auto& [name, device] : test::kEthosUTargets) {
     SCOPED_TRACE(name);
     const TargetDesc& target = *find_target(name);
-    const auto model = quantized_model(target, border);
+    const auto model = quantized_model(target, io);
     ASSERT_TRUE(model) << model.error().text();
     const Graph& graph = model->quantized.graph;
     const auto compiled = compile(graph, model->partitioning, target, {}, nullptr);
@@ -77,13 +77,13 @@ void expect_same_bits(const Tensor& codes, BorderType border) {
     auto method = run::Method::load(Blob(compiled->bytes, nullptr), "forward", options);
     ASSERT_TRUE(method) << method.error().text();
     const auto expected =
-        interpret_integers(graph, std::vector{codes}, ethos_u::integer_kernels(ethos_u::Device::kTosaInt));
+        interpret_integers(graph, std::vector{quantized}, ethos_u::integer_kernels(ethos_u::Device::kTosaInt));
     ASSERT_TRUE(expected) << expected.error().text();
     for (std::uint64_t runs = 1; runs <= 2; ++runs) {
-      const auto found = method->run(std::vector{codes});
+      const auto found = method->run(std::vector{quantized});
       ASSERT_TRUE(found) << found.error().text();
       ASSERT_EQ(found->size(), 1u);
-      EXPECT_EQ((*found)[0]->dtype(), codes.dtype());
+      EXPECT_EQ((*found)[0]->dtype(), quantized.dtype());
       EXPECT_EQ((*found)[0]->sizes(), (*expected)[0]->sizes());
       EXPECT_TRUE(std::ranges::equal((*found)[0]->bytes(), (*expected)[0]->bytes()));
       EXPECT_EQ(method->statistics().delegate_calls, runs);
@@ -93,10 +93,10 @@ void expect_same_bits(const Tensor& codes, BorderType border) {
 }
 
 TEST(RunTosa, GivesTheBitsOfTheIntegerInterpreter) {
-  expect_same_bits(random_codes<std::int8_t>({1, 4, 9, 9}), BorderType::kInt8);
+  expect_same_bits(random_values<std::int8_t>({1, 4, 9, 9}), IoType::kInt8);
 }
 
-TEST(RunTosa, ValuesMayBeUnsigned) { expect_same_bits(random_codes<std::uint8_t>({1, 4, 9, 9}), BorderType::kUint8); }
+TEST(RunTosa, ValuesMayBeUnsigned) { expect_same_bits(random_values<std::uint8_t>({1, 4, 9, 9}), IoType::kUint8); }
 
 // y = x of two rows by three.
 tosa::Graph copying(Type type) {
@@ -134,9 +134,9 @@ TEST(RunTosa, EveryTypeGoesInAndOut) {
     ASSERT_TRUE(found.output) << found.error;
     EXPECT_TRUE(std::ranges::equal(found.output->bytes(), input.bytes())) << name_of(type);
   };
-  expect_copied(Type::kI8, random_codes<std::int8_t>({2, 3}));
-  expect_copied(Type::kI16, random_codes<std::int16_t>({2, 3}));
-  expect_copied(Type::kI32, random_codes<std::int32_t>({2, 3}));
+  expect_copied(Type::kI8, random_values<std::int8_t>({2, 3}));
+  expect_copied(Type::kI16, random_values<std::int16_t>({2, 3}));
+  expect_copied(Type::kI32, random_values<std::int32_t>({2, 3}));
   Tensor bools(DType::kBool, {2, 3});
   bools.mutable_data<std::uint8_t>()[4] = 1;
   expect_copied(Type::kBool, bools);
@@ -156,7 +156,7 @@ TEST(RunTosa, BytesGoInAsTheyLieInMemory) {
 
 TEST(RunTosa, ArgumentsAreHeldAgainstTheGraph) {
   const Blob copy = test::file_of(copying(Type::kI8));
-  const Tensor codes(DType::kI8, {2, 3});
+  const Tensor quantized(DType::kI8, {2, 3});
   ProgramBuilder b;
   const auto x = b.tensor({2, 3}, DType::kI8);
   const auto y = b.tensor({2, 3}, DType::kI8);
@@ -165,28 +165,28 @@ TEST(RunTosa, ArgumentsAreHeldAgainstTheGraph) {
   const auto turned = b.tensor({3, 2}, DType::kI8);
   const auto flat = b.tensor({6}, DType::kI8);
   const auto number = b.value(std::int64_t{3});
-  const auto constant = b.constant(codes);
+  const auto constant = b.constant(quantized);
   const auto error = [&](std::vector<pte::ValueIndex> args, const Tensor& input) {
     return answer(program_of(copy, b, std::move(args)), input).error;
   };
-  EXPECT_EQ(error({x, y}, codes), "");
-  EXPECT_THAT(error({x}, codes),
+  EXPECT_EQ(error({x, y}, quantized), "");
+  EXPECT_THAT(error({x}, quantized),
               AllOf(HasSubstr("it takes 2 arguments, 1 inputs and 1 outputs, not 1"), HasSubstr("in delegate 0")));
-  EXPECT_THAT(error({x, y, y}, codes), HasSubstr("not 3"));
+  EXPECT_THAT(error({x, y, y}, quantized), HasSubstr("not 3"));
   EXPECT_THAT(error({wide, y}, Tensor(DType::kI16, {2, 3})),
-              AllOf(HasSubstr("argument 0 is no tensor of i8"), HasSubstr("in delegate 0")));
-  EXPECT_THAT(error({bytes, y}, Tensor(DType::kU8, {2, 3})), HasSubstr("argument 0 is no tensor of i8"));
-  EXPECT_THAT(error({x, wide}, codes), HasSubstr("argument 1 is no tensor of i8"));
-  EXPECT_THAT(error({x, bytes}, codes), HasSubstr("argument 1 is no tensor of i8"));
-  EXPECT_THAT(error({x, number}, codes), HasSubstr("argument 1 is no tensor of i8"));
+              AllOf(HasSubstr("argument 0 is not a tensor of i8"), HasSubstr("in delegate 0")));
+  EXPECT_THAT(error({bytes, y}, Tensor(DType::kU8, {2, 3})), HasSubstr("argument 0 is not a tensor of i8"));
+  EXPECT_THAT(error({x, wide}, quantized), HasSubstr("argument 1 is not a tensor of i8"));
+  EXPECT_THAT(error({x, bytes}, quantized), HasSubstr("argument 1 is not a tensor of i8"));
+  EXPECT_THAT(error({x, number}, quantized), HasSubstr("argument 1 is not a tensor of i8"));
   EXPECT_THAT(error({turned, y}, Tensor(DType::kI8, {3, 2})),
               AllOf(HasSubstr("argument 0 has the sizes [3,2] in memory, not [2,3]"), HasSubstr("in delegate 0")));
-  EXPECT_THAT(error({x, turned}, codes), HasSubstr("[2,3] for a tensor of [3,2]: it is static\n  in argument 1"));
-  EXPECT_THAT(error({x, flat}, codes), HasSubstr("[2,3] for a tensor of 1 axes\n  in argument 1"));
-  EXPECT_THAT(error({x, constant}, codes), HasSubstr("argument 1 is a constant and would be written"));
+  EXPECT_THAT(error({x, turned}, quantized), HasSubstr("[2,3] for a tensor of [3,2]: it is static\n  in argument 1"));
+  EXPECT_THAT(error({x, flat}, quantized), HasSubstr("[2,3] for a tensor of 1 axes\n  in argument 1"));
+  EXPECT_THAT(error({x, constant}, quantized), HasSubstr("argument 1 is a constant and would be written"));
   ProgramBuilder freed = b;
   freed.add(pte::FreeCall{x});
-  EXPECT_THAT(answer(program_of(copy, freed, {x, y}), codes).error, HasSubstr("argument 0 was freed"));
+  EXPECT_THAT(answer(program_of(copy, freed, {x, y}), quantized).error, HasSubstr("argument 0 was freed"));
 }
 
 TEST(RunTosa, UnsignedValuesFollowRescale) {
@@ -205,9 +205,10 @@ TEST(RunTosa, UnsignedValuesFollowRescale) {
   ProgramBuilder b;
   const auto from = b.tensor({2, 3}, DType::kU8);
   const auto to = b.tensor({2, 3}, DType::kU8);
-  Tensor codes(DType::kU8, {2, 3});
-  std::ranges::copy(std::vector<std::uint8_t>{0, 7, 100, 128, 200, 254}, codes.mutable_data<std::uint8_t>().begin());
-  const Answer found = answer(program_of(test::file_of(g.graph), b, {from, to}), codes);
+  Tensor quantized(DType::kU8, {2, 3});
+  std::ranges::copy(std::vector<std::uint8_t>{0, 7, 100, 128, 200, 254},
+                    quantized.mutable_data<std::uint8_t>().begin());
+  const Answer found = answer(program_of(test::file_of(g.graph), b, {from, to}), quantized);
   ASSERT_TRUE(found.output) << found.error;
   EXPECT_EQ(test::integers(*found.output), (std::vector<std::int64_t>{3, 10, 103, 131, 203, 255}));
 }
@@ -216,9 +217,9 @@ TEST(RunTosa, BrokenBytesAreErrors) {
   ProgramBuilder b;
   const auto x = b.tensor({2, 3}, DType::kI8);
   const auto y = b.tensor({2, 3}, DType::kI8);
-  const Tensor codes(DType::kI8, {2, 3});
+  const Tensor quantized(DType::kI8, {2, 3});
   const Blob whole = test::file_of(copying(Type::kI8));
-  const auto error = [&](const Blob& bytes) { return answer(program_of(bytes, b, {x, y}), codes).error; };
+  const auto error = [&](const Blob& bytes) { return answer(program_of(bytes, b, {x, y}), quantized).error; };
   EXPECT_EQ(error(whole), "");
   EXPECT_THAT(error(Blob::owning(std::vector<std::byte>(100))), HasSubstr("in delegate 0"));
   for (std::size_t size = 0; size < whole.size(); size += 7) {
@@ -238,10 +239,10 @@ TEST(RunTosa, LimitsHold) {
   TosaBuilder g;
   g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{0, 1}}, {g.input(Type::kI8, {2, 3})}, Type::kI8, {2, 3}));
   const ProgramBuilder program = program_of(test::file_of(g.graph), b, {x, y});
-  const Tensor codes(DType::kI8, {2, 3});
-  EXPECT_THAT(answer(program, codes, {.most_work = 3}).error,
+  const Tensor quantized(DType::kI8, {2, 3});
+  EXPECT_THAT(answer(program, quantized, {.most_work = 3}).error,
               AllOf(HasSubstr("a run takes more than 3 steps"), HasSubstr("in delegate 0")));
-  EXPECT_THAT(answer(program, codes, {.most_bytes = 40}).error, HasSubstr("bytes"));
+  EXPECT_THAT(answer(program, quantized, {.most_bytes = 40}).error, HasSubstr("bytes"));
 }
 
 TEST(RunTosa, ProgramsOfExecuTorchRun) {
@@ -257,7 +258,7 @@ TEST(RunTosa, ProgramsOfExecuTorchRun) {
   const run::Statistics reverted = statistics("emg_u55tosa_v2_reverted.pte");
   EXPECT_EQ(reverted.delegate_calls, 2u);
   EXPECT_EQ(reverted.host_calls, 7u);
-  EXPECT_EQ(reverted.border_calls, 3u);
+  EXPECT_EQ(reverted.io_calls, 3u);
 }
 
 TEST(RunTosa, OtherBackendsAreRefusedByName) {

@@ -83,10 +83,10 @@ TEST(PinsOfArchives, StandAtTheProducerOfTheValue) {
       pair("a", "x", 0.5, 3) + "%m = permute(%a) axes=[1,0] : f32[4,2]\n" + pair("y", "m", 0.5, 3, "[4,2]");
   const std::string once = test::canonical("input %x : f32[2,4]", twice);
   EXPECT_EQ(once.find("fake_quantize"), once.rfind("fake_quantize")) << once;
-  // Codes that move are numbers that move.
-  const std::string codes = quantize_call("y", "x", 0.5, 3) + "%m = permute(%y.q) axes=[1,0] : i8[4,2]\n" +
-                            dequantize_call("y", "m", 0.5, 3, "[4,2]");
-  EXPECT_THAT(test::canonical("input %x : f32[2,4]", codes), HasSubstr("fake_quantize"));
+  // Quantized values that move are numbers that move.
+  const std::string quantized = quantize_call("y", "x", 0.5, 3) + "%m = permute(%y.q) axes=[1,0] : i8[4,2]\n" +
+                                dequantize_call("y", "m", 0.5, 3, "[4,2]");
+  EXPECT_THAT(test::canonical("input %x : f32[2,4]", quantized), HasSubstr("fake_quantize"));
 }
 
 TEST(PinsOfArchives, TheyComputeWhatThePairComputes) {
@@ -269,7 +269,7 @@ TEST(PinsInPlans, WhereThereIsFloatTheArchiveSaysWhatIsInIt) {
     const Value& value = found.model.model[*found.model.model.find(name)];
     return found.model.plan.precision[value.index];
   };
-  EXPECT_EQ(precision("b"), Precision::kCodes);
+  EXPECT_EQ(precision("b"), Precision::kQuantized);
   EXPECT_EQ(precision("d"), Precision::kFloat);
   EXPECT_TRUE(found.model.plan.has_ranges);
 }
@@ -381,7 +381,7 @@ TEST(PinsInReports, ExplainNamesThem) {
 TEST(Grids, NumbersOnTheGridLoseNothing) {
   const float scale = 0.0123F;
   std::vector<float> numbers;
-  for (const int code : {90, -31, 7, 0, 55, -89, 1, 12, -64, 33}) numbers.push_back(static_cast<float>(code) * scale);
+  for (const int q : {90, -31, 7, 0, 55, -89, 1, 12, -64, 33}) numbers.push_back(static_cast<float>(q) * scale);
   EXPECT_EQ(grid_of(numbers, 127), scale);
   numbers.push_back(0.5F * scale);
   EXPECT_FALSE(grid_of(numbers, 127));
@@ -400,8 +400,9 @@ TEST(Grids, WeightsOfAnArchiveKeepTheirInt8Values) {
   const Tensor weights = test::floats({2, 8}, numbers);
   const QuantizedLayer layer = quantize_layer(node, weights.view(), nullptr, 0.5F, {});
   EXPECT_THAT(layer.weight_quant.scales, ElementsAre(0.0123F, 0.7F));
-  const Tensor codes = Tensor::from(layer.weights);
-  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(codes.data<std::int8_t>()[i], std::max(wanted[i], -127));
+  const Tensor quantized = Tensor::from(layer.weights);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_EQ(quantized.data<std::int8_t>()[i], std::max(wanted[i], -127));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ precision = "float"
   EXPECT_EQ(read.range.percentile, 0.99);
   EXPECT_FALSE(read.per_channel);
   EXPECT_EQ(read.cut_bits, 2.0);
-  EXPECT_EQ(read.inputs, BorderType::kUint8);
-  EXPECT_EQ(read.outputs, BorderType::kInt8);
+  EXPECT_EQ(read.inputs, IoType::kUint8);
+  EXPECT_EQ(read.outputs, IoType::kInt8);
   EXPECT_EQ(read.bias_correction, BiasCorrection::kSequential);
   EXPECT_FALSE(read.mse_weights);
   EXPECT_FALSE(read.rounds_together);
@@ -142,7 +142,7 @@ TEST(QuantConfig, MistakesNameFileLineAndWhatIsAllowed) {
   for (const auto& [text, message] : kCases) EXPECT_EQ(mistake(text), message);
   EXPECT_TRUE(mistake("frobnicate = 1")
                   .starts_with("quant.toml:1: unknown key \"frobnicate\"; there are rule, activations, estimator, "));
-  // The library's own words for what is no TOML differ between versions.
+  // The library's own words for what is not a TOML differ between versions.
   EXPECT_TRUE(mistake("equalize = true\nequalize = true\n").starts_with("quant.toml:2: "));
   EXPECT_TRUE(mistake("a = [[[").starts_with("quant.toml:1: "));
   EXPECT_NE(mistake("a = \"\xff\""), "no error");

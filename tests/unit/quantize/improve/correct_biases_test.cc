@@ -9,8 +9,8 @@
 
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"
 
@@ -22,8 +22,8 @@ double mean(const std::optional<Tensor>& tensor) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
-// Most of what the layer makes lies far below the clamp behind it, where codes saturate; a mean of that would move the
-// bias far away.
+// Most of what the layer makes lies far below the clamp behind it, where quantized values saturate; a mean of that
+// would move the bias far away.
 TEST(CorrectBiases, CountWhatIsSeenBehindAClamp) {
   const Graph graph = test::graph_of(R"(graph
   const %w : f32[2,2,1,1] = [0.51,-0.233,0.127,0.301]

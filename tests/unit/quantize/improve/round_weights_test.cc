@@ -8,8 +8,8 @@
 
 #include "interpret/interpreter.h"
 #include "quantize/improve/input_moments.h"
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 
 namespace isthmus::round_weights_test {
 namespace {
@@ -158,7 +158,7 @@ TEST(RoundTogether, LowersTheErrorOfTheResult) {
     EXPECT_LE(after, before * (1 + 1e-9));
     nearest += before;
     together += after;
-    for (const std::int8_t code : quantized) EXPECT_GE(code, -127);
+    for (const std::int8_t q : quantized) EXPECT_GE(q, -127);
   }
   EXPECT_LT(together, nearest / 2);
 }

@@ -80,7 +80,7 @@ class Mutator {
  public:
   explicit Mutator(const QuantizedCase& source)
       : case_(source), model_(test::graph_of(source.model)), quantized_(test::quantized_of(source.quantized, model_)) {
-    config_.inputs = config_.outputs = source.border;
+    config_.inputs = config_.outputs = source.io;
   }
 
   const Graph& graph() const { return quantized_.graph; }
@@ -131,7 +131,7 @@ class Mutator {
     return places;
   }
 
-  void each_code_value(const std::function<void(ValueId id, const TensorType& type)>& visit) const {
+  void each_quantized_value(const std::function<void(ValueId id, const TensorType& type)>& visit) const {
     for (std::uint32_t v = 0; v < graph().values().size(); ++v) {
       if (graph().values()[v].type.quant) visit(ValueId{v}, graph().values()[v].type);
     }
@@ -150,7 +150,7 @@ class Mutator {
 
   void parameters() {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    each_code_value([&](ValueId id, const TensorType& type) {
+    each_quantized_value([&](ValueId id, const TensorType& type) {
       const std::string& own = graph()[id].name;
       for (std::size_t i = 0; i < type.quant->scales.size(); ++i) {
         const auto with_scale = [&](float scale) {
@@ -170,23 +170,23 @@ class Mutator {
         TensorType changed = type;
         changed.quant->zero_point += by;
         const std::int32_t least = type.dtype == DType::kU8 ? 0 : -128;
-        const bool is_code = changed.quant->zero_point >= least && changed.quant->zero_point <= least + 255;
-        change("the zero point", id, changed, is_code && lists(case_.free_zero_points, own));
+        const bool is_quantized = changed.quant->zero_point >= least && changed.quant->zero_point <= least + 255;
+        change("the zero point", id, changed, is_quantized && lists(case_.free_zero_points, own));
       }
       for (const std::int32_t far : {-129, 256, 100000}) {
         TensorType changed = type;
         changed.quant->zero_point = far;
-        change("a zero point that is no code", id, changed);
+        change("a zero point that is not a quantized value", id, changed);
       }
     });
   }
 
   void types() {
-    each_code_value([&](ValueId id, const TensorType& type) {
+    each_quantized_value([&](ValueId id, const TensorType& type) {
       for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64, DType::kF32}) {
         TensorType changed = type;
         changed.dtype = dtype;
-        changed.quant->zero_point = 0;  // a code of every type
+        changed.quant->zero_point = 0;  // a quantized value of every type
         // No storage of the device, and where it is the border's it is not what the user wants.
         if (dtype != type.dtype) change("the type", id, changed);
       }
@@ -194,19 +194,19 @@ class Mutator {
       bare.quant.reset();
       change("no parameters", id, bare);
       bare.dtype = DType::kF32;
-      change("floats instead of codes", id, bare);
+      change("floats instead of quantized values", id, bare);
     });
     for (std::uint32_t v = 0; v < graph().values().size(); ++v) {
       TensorType changed = graph().values()[v].type;
       if (changed.quant) continue;
       changed.dtype = DType::kI8;
       changed.quant = Quant{{0.05F}, 3, -1};
-      change("codes instead of what they are", ValueId{v}, changed);
+      change("quantized values instead of what they are", ValueId{v}, changed);
     }
   }
 
   void axes() {
-    each_code_value([&](ValueId id, const TensorType& type) {
+    each_quantized_value([&](ValueId id, const TensorType& type) {
       for (std::size_t axis = 0; axis <= type.rank(); ++axis) {
         if (type.quant->axis == static_cast<std::int32_t>(axis)) continue;
         TensorType changed = type;
@@ -233,7 +233,7 @@ class Mutator {
       std::vector<std::string> readers = around(node.outputs[0]);
       const std::string& read = graph()[node.inputs[0]].name;
       readers.push_back("output %" + read);
-      // A clamp at an end of the codes has no node to drop, and the shapes of others would not fit.
+      // A clamp at an end of the quantized values has no node to drop, and the shapes of others would not fit.
       const bool is_droppable = graph().type(node.inputs[0]).shape == to.shape;
       if (is_droppable) refuse("without %" + own, {.dropped = id}, readers, {"%" + own, "%" + read + " "});
       if (to.quant && node.op != Op::kQuantize && node.op != Op::kRescale) {
@@ -348,28 +348,28 @@ class Mutator {
         const auto ratio = static_cast<double>(scales[std::min(c, scales.size() - 1)] / to);
         const double most = std::min(limit->most_sum + 1, limit->most_scaled / ratio * 1.0001);
         for (const double wrong : {-most, most}) {
-          if (wrong >= 0x1p31) continue;  // no code, unless products add to it
-          const auto code = static_cast<std::int32_t>(wrong);
+          if (wrong >= 0x1p31) continue;  // no quantized value, unless products add to it
+          const auto q = static_cast<std::int32_t>(wrong);
           std::vector<std::byte> changed(bytes.begin(), bytes.end());
-          std::memcpy(changed.data() + c * sizeof(code), &code, sizeof(code));
+          std::memcpy(changed.data() + c * sizeof(q), &q, sizeof(q));
           TensorView view = old;
           view.storage = Blob::owning(std::move(changed));
-          refuse("a bias of " + std::to_string(code), {.data = {{bias.index, view}}}, {name(graph(), node)});
+          refuse("a bias of " + std::to_string(q), {.data = {{bias.index, view}}}, {name(graph(), node)});
         }
       }
     });
   }
 
-  void border() {
-    for (const BorderType wrong : {BorderType::kFloat, BorderType::kInt8, BorderType::kUint8}) {
-      if (wrong == case_.border) continue;
-      for (BorderType QuantConfig::*const side : {&QuantConfig::inputs, &QuantConfig::outputs}) {
+  void io() {
+    for (const IoType wrong : {IoType::kFloat, IoType::kInt8, IoType::kUint8}) {
+      if (wrong == case_.io) continue;
+      for (IoType QuantConfig::*const side : {&QuantConfig::inputs, &QuantConfig::outputs}) {
         config_.*side = wrong;
         const std::string place = side == &QuantConfig::inputs ? "input %" : "output %";
         const auto result = proved();
-        config_.*side = case_.border;
+        config_.*side = case_.io;
         ++refused_;
-        ASSERT_FALSE(result.has_value()) << case_.name << ": accepted another border";
+        ASSERT_FALSE(result.has_value()) << case_.name << ": accepted another I/O type";
         EXPECT_TRUE(result.error().message.starts_with(place)) << result.error().message;
       }
     }
@@ -384,7 +384,7 @@ class Mutator {
     ratios();
     data();
     sums();
-    border();
+    io();
   }
 
  private:

@@ -29,7 +29,7 @@ std::string verdict(std::string_view text, const TargetDesc& target = xnnpack())
 std::string compared(const test::QuantizedCase& source, std::string_view text) {
   const Graph model = test::graph_of(source.model);
   QuantConfig config;
-  config.inputs = config.outputs = source.border;
+  config.inputs = config.outputs = source.io;
   const auto result = prove(test::quantized_of(text, model), xnnpack(), model, config);
   return result ? std::string("proved") : result.error().message;
 }
@@ -38,7 +38,7 @@ TEST(Prove, CorrectGraphs) {
   for (const test::QuantizedCase& source : test::quantized_cases()) {
     EXPECT_EQ(verdict(source.quantized), "proved") << source.name;
     EXPECT_EQ(compared(source, source.quantized), "proved") << source.name;
-    EXPECT_EQ(verdict(source.model), "proved") << "a graph without codes asks nothing: " << source.name;
+    EXPECT_EQ(verdict(source.model), "proved") << "a graph without quantized values asks nothing: " << source.name;
   }
 }
 
@@ -49,9 +49,9 @@ TEST(Prove, MessagesNameNodeDemandAndBothSides) {
       "cat %tokens (vit.py:41 concat): joins bytes of one scale: %b_q has i8 scale 0.003 zp -7, %tokens has i8 scale "
       "0.05 zp 3");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r) axis=1 : i8[1,4] @q0", "cat(%a_q, %b_r) axis=1 : f32[1,4]")),
-            "cat %tokens (vit.py:41 concat): what it makes of codes are codes: %tokens is f32[1,4]");
+            "cat %tokens (vit.py:41 concat): its result is quantized: %tokens is f32[1,4]");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a, %b_r)")),
-            "cat %tokens (vit.py:41 concat): all of its data are codes: %a is f32[1,2]");
+            "cat %tokens (vit.py:41 concat): all of its data are quantized: %a is f32[1,2]");
   EXPECT_EQ(verdict(replaced(cat, "scale=0.003 zp=-7", "scale=1e-5 zp=-7")),
             "rescale %b_r: its multiplier has 8 bits before and behind the point: the ratio of scales is 0.0002, "
             "expected 0.00390625 <= ratio <= 128, %b_q has i8 scale 1e-05 zp -7, %b_r has i8 scale 0.05 zp 3");
@@ -63,7 +63,7 @@ TEST(Prove, MessagesNameNodeDemandAndBothSides) {
       "0.0001, expected 0.00012254903 of %weights_q has i8 scale 0.003921569 zp -128, %w2 has i8 scale 0.03125 "
       "zp 0");
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f)", "softmax(%fc1)")),
-            "softmax %weights (net.py:6 softmax): what it makes of codes are codes: %weights is f32[1,2]");
+            "softmax %weights (net.py:6 softmax): its result is quantized: %weights is f32[1,2]");
   // Rows of floats are quantized dynamically; the delegate has no such thing for products of two tensors.
   EXPECT_EQ(verdict(replaced(linear, "softmax(%fc1_f) axis=1", "linear(%fc1_f, %w1)")), "proved");
 }
@@ -97,24 +97,23 @@ quant
   @x i8 scale=0.5
   @y i8 scale=0.00390625 zp=-128
 )";
-  EXPECT_EQ(
-      compared({"", kModel, "", "", "", BorderType::kInt8}, kQuantized),
-      "softmax %y (net.py:6 softmax): the target has no operator for it, and none that it could be made of (softmax of "
-      "8-bit codes): %y has i8 scale 0.00390625 zp -128");
+  EXPECT_EQ(compared({"", kModel, "", "", "", IoType::kInt8}, kQuantized),
+            "softmax %y (net.py:6 softmax): the target has no operator for it, nor for its decomposition (softmax of "
+            "int8 values): %y has i8 scale 0.00390625 zp -128");
   const std::string model = replaced(kModel, "softmax(%x) axis=1", "tanh(%x)");
   const std::string quantized = replaced(kQuantized, "softmax(%x) axis=1", "tanh(%x)");
-  EXPECT_EQ(compared({"", model, "", "", "", BorderType::kInt8}, quantized), "proved");
+  EXPECT_EQ(compared({"", model, "", "", "", IoType::kInt8}, quantized), "proved");
   const std::string in_float = replaced(model, "tanh(%x)", "tanh(%x) !float");
-  EXPECT_EQ(compared({"", in_float, "", "", "", BorderType::kInt8}, quantized),
+  EXPECT_EQ(compared({"", in_float, "", "", "", IoType::kInt8}, quantized),
             "tanh %y (net.py:6 softmax): stays in float: %y has i8 scale 0.00390625 zp -128");
 }
 
 TEST(Prove, RatiosAtTheirLimits) {
   const auto sum = [](float a, float result) {
     Graph graph;
-    const TensorType codes{DType::kI8, {Dim(4)}, Quant{{a}, 0, -1}};
-    const ValueId x = graph.add_input("x", codes);
-    TensorType type = codes;
+    const TensorType quantized{DType::kI8, {Dim(4)}, Quant{{a}, 0, -1}};
+    const ValueId x = graph.add_input("x", quantized);
+    TensorType type = quantized;
     type.quant->scales[0] = result;
     graph.add_node(Op::kAdd, NoAttrs{}, {x, x}, {{"y", type}}, {});
     return prove(graph, xnnpack()).has_value();
@@ -135,12 +134,12 @@ TEST(Prove, OtherDevices) {
   TargetDesc device = xnnpack();
   device.integers.storage = kWide;
   device.integers.pins = kPins;
-  const std::string_view border = test::quantized_case("codes of another type at the border").quantized;
-  EXPECT_EQ(verdict(border, device), "proved");
-  EXPECT_EQ(verdict(replaced(border, "@g i8 scale=0.00390625", "@g i8 scale=0.003906251"), device),
+  const std::string_view io = test::quantized_case("I/O of another 8-bit type").quantized;
+  EXPECT_EQ(verdict(io, device), "proved");
+  EXPECT_EQ(verdict(replaced(io, "@g i8 scale=0.00390625", "@g i8 scale=0.003906251"), device),
             "sigmoid %gate: its table has one range: %gate has i8 scale 0.003906251 zp -128, expected scale 0.00390625 "
             "zp -128");
-  EXPECT_NE(verdict(replaced(border, "@g i8 scale=0.00390625 zp=-128", "@g i8 scale=0.00390625 zp=-127"), device),
+  EXPECT_NE(verdict(replaced(io, "@g i8 scale=0.00390625 zp=-128", "@g i8 scale=0.00390625 zp=-127"), device),
             "proved");
 
   constexpr std::string_view kTanh = R"(graph
@@ -152,11 +151,11 @@ quant
   @y i16 scale=0.000030517578125
 )";
   EXPECT_EQ(verdict(kTanh, device), "proved");
-  EXPECT_EQ(verdict(kTanh), "tanh %y: xnnpack has no codes of i16: %x has i16 scale 0.00024414808 zp 0");
+  EXPECT_EQ(verdict(kTanh), "tanh %y: xnnpack has no i16 values: %x has i16 scale 0.00024414808 zp 0");
   EXPECT_EQ(verdict(replaced(kTanh, "0.00024414808", "0.0003"), device),
             "tanh %y: its table has one range: %x has i16 scale 0.0003 zp 0, expected scale 0.00024414808 zp 0");
   EXPECT_EQ(verdict(replaced(kTanh, "scale=0.00024414808", "scale=0.00024414808 zp=1"), device),
-            "input %x: the zero point of wide codes is 0: %x has i16 scale 0.00024414808 zp 1");
+            "input %x: the zero point of int16 is 0: %x has i16 scale 0.00024414808 zp 1");
 
   EXPECT_EQ(verdict(R"(graph
   input %x : i16[4] @x
@@ -170,7 +169,7 @@ quant
             "reshape %y: moves bytes and cannot rescale them: %x has i16 scale 0.5 zp 0, %y has i8 scale 0.5 zp 0");
 
   device.integers.has_rescale = false;
-  EXPECT_EQ(verdict(border, device), "rescale %x_q: xnnpack has no rescale: %x_q has i8 scale 0.051 zp 1");
+  EXPECT_EQ(verdict(io, device), "rescale %x_q: xnnpack has no rescale: %x_q has i8 scale 0.051 zp 1");
 
   constexpr SharingRow kSharing[] = {{Op::kNeg, Sharing::kMustEqual, "has no scale"},
                                      {Op::kCat, Sharing::kFree, "scales while it joins"}};
@@ -182,10 +181,10 @@ quant
   const std::string apart = replaced(
       replaced(conv, "clamp(%conv) min=0.0 max=6.0 : i8[1,2,4,4] @y", "clamp(%conv) min=0.0 max=6.0 : i8[1,2,4,4] @z"),
       "quant\n", "quant\n  @z i8 scale=0.05\n");
-  EXPECT_EQ(
-      verdict(apart, other),
-      "clamp %act (net.py:2 relu6): bounds codes of one scale: %conv has i8 scale 0.0625 zp -20, %act has i8 scale "
-      "0.05 zp 0");
+  EXPECT_EQ(verdict(apart, other),
+            "clamp %act (net.py:2 relu6): bounds quantized values of one scale: %conv has i8 scale 0.0625 zp -20, %act "
+            "has i8 scale "
+            "0.05 zp 0");
 }
 
 TEST(Prove, FloatValuesAreLeftAlone) {
@@ -208,7 +207,7 @@ TEST(Prove, FloatValuesAreLeftAlone) {
 quant
   @x i8 scale=0.5
 )"),
-            "aten.foo.default %y: knows nothing of codes: %x has i8 scale 0.5 zp 0");
+            "aten.foo.default %y: does not support quantized values: %x has i8 scale 0.5 zp 0");
 }
 
 TEST(Prove, PadValuesAreRepresentableOrOnlyCompared) {
@@ -223,17 +222,17 @@ quant
 )";
   EXPECT_EQ(verdict(kPool), "proved");
   EXPECT_EQ(verdict(replaced(kPool, "return %pool", "return %pool, %wide")),
-            "pad %tall: its value -inf has a code: %tall has i8 scale 0.5 zp 0");
+            "pad %tall: its value -inf is representable: %tall has i8 scale 0.5 zp 0");
   EXPECT_EQ(verdict(replaced(kPool, "value=-inf", "value=-64.0")), "proved");
   EXPECT_EQ(verdict(replaced(kPool, "value=-inf", "value=-65.0")),
-            "pad %tall: its value -65.0 has a code: %tall has i8 scale 0.5 zp 0");
+            "pad %tall: its value -65.0 is representable: %tall has i8 scale 0.5 zp 0");
 }
 
 TEST(Prove, ConstantsWithoutDataAreTakenAsTheyAre) {
   const std::string_view conv = test::quantized_case("conv and clamp").quantized;
   EXPECT_EQ(verdict(replaced(conv, "= [1,-127,3,127]", "#0123456789abcdef")), "proved");
   EXPECT_EQ(verdict(replaced(conv, "= [1,-127,3,127]", "= [1,-128,3,127]")),
-            "conv2d %conv (net.py:1 conv2d): codes of its weight lie between -127 and 127: %w has -128");
+            "conv2d %conv (net.py:1 conv2d): its quantized weights lie between -127 and 127: %w has -128");
 }
 
 TEST(Prove, WhereTheChannelsOfWeightsAre) {

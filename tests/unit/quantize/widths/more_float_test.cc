@@ -7,8 +7,8 @@
 
 #include <set>
 
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"
 

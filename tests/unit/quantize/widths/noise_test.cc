@@ -8,8 +8,8 @@
 
 #include "interpret/interpreter.h"
 #include "quantize/config/config.h"
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 #include "support/random_quant_model.h"
 
 namespace isthmus::noise_test {

@@ -1,4 +1,4 @@
-// Which values have codes of 16 bits, each rule on the smallest graph that shows it.
+// Which values have int16 values, each rule on the smallest graph that shows it.
 #include "quantize/widths/widths.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include "quantize/apply/apply.h"
 #include "quantize/plan/precision.h"
 #include "quantize/prove/prove.h"
-#include "support/quantized_tensors.h"
 #include "support/quantized_graphs.h"
+#include "support/quantized_tensors.h"
 #include "support/random_quant_model.h"
 #include "targets/registry.h"
 
@@ -76,7 +76,7 @@ TEST(Widths, AStreamThatOnlySumsAndNormsReadIsWide) {
 
 TEST(Widths, QuantizedInputsAndOutputsAreInt8) {
   QuantConfig config = without_front();
-  config.outputs = BorderType::kInt8;
+  config.outputs = IoType::kInt8;
   EXPECT_THAT(wide_values(kStream, "tosa-int", config), UnorderedElementsAre("in", "a1", "s1", "a2", "s2"));
 }
 
@@ -161,12 +161,12 @@ TEST(Widths, AJoinOfUnlikeInputsIsWide) {
       ASSERT_TRUE(quantized) << quantized.error().text();
       const auto proven = prove(*quantized, target, graph, config);
       EXPECT_TRUE(proven) << proven.error().text();
-      const Graph& codes = quantized->graph;
+      const Graph& result = quantized->graph;
       // The layer reads 8 bits that are as fine as the token alone would have.
-      const TensorType& read = codes.type(codes.producer(*codes.find("u"))->inputs[0]);
+      const TensorType& read = result.type(result.producer(*result.find("u"))->inputs[0]);
       EXPECT_EQ(read.dtype, DType::kI8) << target.name;
       EXPECT_LT(read.quant->scale(), 0.036F / 255) << target.name;
-      const auto found = interpret_integers(codes, inputs, *target.integers.kernels);
+      const auto found = interpret_integers(result, inputs, *target.integers.kernels);
       ASSERT_TRUE(found) << found.error().text();
       const auto wanted = interpret(graph, inputs);
       double signal = 0;
@@ -214,7 +214,7 @@ TEST(Widths, WhatCostsTheOutputMostIsWide) {
   EXPECT_THAT(wide_values(graph, "ethos-u85-256", config, &statistics), testing::Contains("s"));
 }
 
-// A product of codes of two widths, and one of 16 bits where the device has none, read 8 bits of all.
+// A product of quantized values of two widths, and one of 16 bits where the device has none, read 8 bits of all.
 TEST(Widths, WhoCannotReadSixteenBitsReadsEightOfThem) {
   const Graph graph = test::graph_of(R"(graph
   input %x : f32[1,4,6]
@@ -244,10 +244,10 @@ TEST(Widths, WhoCannotReadSixteenBitsReadsEightOfThem) {
     ASSERT_TRUE(quantized) << quantized.error().text();
     const auto proven = prove(*quantized, target, graph, *config);
     EXPECT_TRUE(proven) << proven.error().text();
-    const Graph& codes = quantized->graph;
-    const Node& product = *codes.producer(*codes.find("m"));
-    for (const ValueId input : product.inputs) EXPECT_EQ(codes.type(input).dtype, DType::kI8) << target_name;
-    EXPECT_EQ(codes.type(codes.producer(*codes.find("e"))->inputs[0]).dtype, DType::kI16) << target_name;
+    const Graph& result = quantized->graph;
+    const Node& product = *result.producer(*result.find("m"));
+    for (const ValueId input : product.inputs) EXPECT_EQ(result.type(input).dtype, DType::kI8) << target_name;
+    EXPECT_EQ(result.type(result.producer(*result.find("e"))->inputs[0]).dtype, DType::kI16) << target_name;
   }
 }
 
@@ -266,7 +266,7 @@ TEST(Widths, TheFirstLayersReadSixteenBits) {
   QuantConfig config;
   config.front = 0.001;
   EXPECT_THAT(wide_values(kText, "tosa-int", config), UnorderedElementsAre("x", "c"));
-  config.inputs = BorderType::kInt8;
+  config.inputs = IoType::kInt8;
   EXPECT_THAT(wide_values(kText, "tosa-int", config), UnorderedElementsAre("c"));
 }
 

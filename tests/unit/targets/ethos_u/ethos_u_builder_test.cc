@@ -36,7 +36,7 @@ TEST(EthosUBuilder, ExtremesAreCastTo32BitsOnU55) {
     EXPECT_EQ(has(builder, tosa::Op::kCast), 0);
     EXPECT_EQ(has(builder, tosa::Op::kRescale), 1);
   }
-  // What is no extreme is rescaled, also behind a reshape.
+  // What is not an extreme is rescaled, also behind a reshape.
   TosaBuilder plain(Device::kU55, TosaBuilder::Constants::kWritten);
   plain.widened(plain.reshape(plain.input(tosa::Type::kI8, {6, 5}, "x"), {5, 6}), 0);
   EXPECT_EQ(has(plain, tosa::Op::kCast), 0);

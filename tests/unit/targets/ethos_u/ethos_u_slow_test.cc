@@ -225,7 +225,7 @@ Expected<Graph> fixed_graph(const std::filesystem::path& path) {
   return specialize(model.graph, sizes, {});
 }
 
-// The ops of a model that a target refuses with codes of 8 bits, each with the reason's code.
+// The ops of a model that a target refuses with int8 values, each with the reason's code.
 std::set<std::string> refused(const Expected<Graph>& graph, const TargetDesc& target) {
   if (!graph) return {"load: " + graph.error().text()};
   Diagnostics diagnostics;

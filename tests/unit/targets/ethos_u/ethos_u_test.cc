@@ -132,7 +132,7 @@ TEST(EthosULimits, EachFormIsRefusedOnU55) {
 std::string refusal_text(std::string_view text, Device device, DType storage = DType::kI8) {
   const auto graph = parse_graph(text);
   if (!graph) return graph.error().text();
-  const auto reason = ethos_u::refusal_in_codes(*graph, graph->nodes().back(), storage, device);
+  const auto reason = ethos_u::quantized_refusal(*graph, graph->nodes().back(), storage, device);
   return reason ? std::string(code_text(reason->code)) : "";
 }
 
@@ -253,7 +253,7 @@ TEST(EthosUForms, DecideOnWhatANodeBecomes) {
   %y = exp(%x) : f64[2,3]
   return %y
 )",
-       "code-type", "code-type"},
+       "quantized-type", "quantized-type"},
       {R"(graph
   input %x : f32[2,3]
   %y = sort(%x) axis=1 : f32[2,3]
@@ -275,7 +275,7 @@ TEST(EthosUForms, SixteenBitsAreNotMultipliedOnU55) {
   %z = matmul(%x, %y) : f32[2,3,5]
   return %z
 )";
-  EXPECT_EQ(refusal_text(kText, Device::kU55, DType::kI16), "code-type");
+  EXPECT_EQ(refusal_text(kText, Device::kU55, DType::kI16), "quantized-type");
   EXPECT_EQ(refusal_text(kText, Device::kU85, DType::kI16), "");
 }
 

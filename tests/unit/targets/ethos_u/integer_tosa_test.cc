@@ -7,8 +7,8 @@
 #include <cmath>
 #include <functional>
 
-#include "interpret/quantized_types.h"
 #include "interpret/kernel.h"
+#include "interpret/quantized_types.h"
 #include "support/quantized_tensors.h"
 #include "targets/ethos_u/forms/constants.h"
 #include "targets/ethos_u/integer_kernels.h"
@@ -23,27 +23,27 @@ using ethos_u::Multiplier;
 using ethos_u::multiplier_of;
 using ethos_u::ScaleBits;
 using test::Chance;
-using test::Coded;
+using test::QuantizedTensor;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-Coded zeros(std::vector<std::int64_t> sizes, Quant quant, DType dtype = DType::kI8) {
+QuantizedTensor zeros(std::vector<std::int64_t> sizes, Quant quant, DType dtype = DType::kI8) {
   return {Tensor(dtype, std::move(sizes)), std::move(quant)};
 }
 const IntegerKernels& kernels() { return integer_kernels(Device::kTosaInt); }
-Coded computed(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
-  return {test::compute_codes(kernels(), op, attrs, inputs, like.type()), like.quant};
+QuantizedTensor computed(Op op, const Attrs& attrs, const std::vector<QuantizedTensor>& inputs,
+                         const QuantizedTensor& like) {
+  return {test::compute_quantized(kernels(), op, attrs, inputs, like.type()), like.quant};
 }
-std::vector<std::int64_t> codes_of(const Coded& value) {
+std::vector<std::int64_t> values_of(const QuantizedTensor& value) {
   std::vector<std::int64_t> result;
   dispatch(value.tensor.dtype(), [&]<class Number>(Number) {
     for (const Number number : value.tensor.data<Number>()) result.push_back(static_cast<std::int64_t>(number));
   });
   return result;
 }
-std::int64_t saturated(std::int64_t code, DType dtype) {
-  return dtype == DType::kI16 ? std::clamp<std::int64_t>(code, -32768, 32767)
-                              : std::clamp<std::int64_t>(code, -128, 127);
+std::int64_t saturated(std::int64_t q, DType dtype) {
+  return dtype == DType::kI16 ? std::clamp<std::int64_t>(q, -32768, 32767) : std::clamp<std::int64_t>(q, -128, 127);
 }
 
 // RESCALE by the book: a multiplier with this many bits, one rounding, halves up.
@@ -60,15 +60,16 @@ std::int64_t rescaled(std::int64_t value, double factor, int digits = 31) {
   return static_cast<std::int64_t>(std::floor(product / std::ldexp(1.0L, shift) + 0.5L));
 }
 
-double scale_of(const Coded& value) { return static_cast<double>(value.quant->scale()); }
+double scale_of(const QuantizedTensor& value) { return static_cast<double>(value.quant->scale()); }
 
-// How far codes are from what the numbers should be, in steps of the codes; what saturates is right.
-double error_in_steps(const Coded& codes, const std::vector<double>& expected) {
-  const auto numbers = codes_of(codes);
+// How far quantized values are from what the numbers should be, in steps of the quantized values; what saturates is
+// right.
+double error_in_steps(const QuantizedTensor& quantized, const std::vector<double>& expected) {
+  const auto numbers = values_of(quantized);
   double most = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const double exact = expected[i] / scale_of(codes) + codes.quant->zero_point;
-    const double least = codes.tensor.dtype() == DType::kI16 ? -32768 : -128;
+    const double exact = expected[i] / scale_of(quantized) + quantized.quant->zero_point;
+    const double least = quantized.tensor.dtype() == DType::kI16 ? -32768 : -128;
     most = std::max(most, std::abs(std::clamp(exact, least, -least - 1) - static_cast<double>(numbers[i])));
   }
   return most;
@@ -98,25 +99,26 @@ TEST(IntegerTosa, Rescale) {
     const DType from = chance.coin() ? DType::kI8 : DType::kI16;
     const DType to = chance.coin() ? DType::kI8 : DType::kI16;
     const float scale = chance.scale(1e-4, 1e2);
-    const Coded x{chance.codes({300}, from), chance.quant(scale, from)};
-    const Coded y = computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(1e-4, 1e2), to), to));
-    const auto codes = codes_of(x);
-    const auto results = codes_of(y);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
+    const QuantizedTensor x{chance.quantized({300}, from), chance.quant(scale, from)};
+    const QuantizedTensor y =
+        computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(1e-4, 1e2), to), to));
+    const auto quantized = values_of(x);
+    const auto results = values_of(y);
+    for (std::size_t i = 0; i < quantized.size(); ++i) {
       const std::int64_t expected =
-          rescaled(codes[i] - x.quant->zero_point, scale_of(x) / scale_of(y)) + y.quant->zero_point;
+          rescaled(quantized[i] - x.quant->zero_point, scale_of(x) / scale_of(y)) + y.quant->zero_point;
       ASSERT_EQ(results[i], saturated(expected, to));
     }
   }
 }
 
 struct Pair {
-  Coded a, b, y;
+  QuantizedTensor a, b, y;
 };
 Pair some_pair(Chance& chance, DType dtype, DType second) {
   const float scale = chance.scale(1e-3, 1e1);
-  return {{chance.codes({20, 30}, dtype), chance.quant(scale, dtype)},
-          {chance.codes({1, 30}, second), chance.quant(scale * chance.scale(0.05, 20), second)},
+  return {{chance.quantized({20, 30}, dtype), chance.quant(scale, dtype)},
+          {chance.quantized({1, 30}, second), chance.quant(scale * chance.scale(0.05, 20), second)},
           zeros({20, 30}, chance.quant(scale * chance.scale(0.5, 20), dtype), dtype)};
 }
 // Each of both widths beside each, round by round.
@@ -141,7 +143,7 @@ TEST(IntegerTosa, PairsInOneScale) {
       const auto gain = [&](DType of) { return of == DType::kI8 && wider(dtype, second) == DType::kI16 ? 128 : 1; };
       const double a_scale = scale_of(pair.a) / gain(dtype), b_scale = scale_of(pair.b) / gain(second);
       const double unit = std::max(a_scale, b_scale) / (wider(dtype, second) == DType::kI8 ? 1 << 19 : 1 << 14);
-      const auto a = codes_of(pair.a), b = codes_of(pair.b), y = codes_of(pair.y);
+      const auto a = values_of(pair.a), b = values_of(pair.b), y = values_of(pair.y);
       double most = 0;
       for (std::size_t i = 0; i < y.size(); ++i) {
         const std::int64_t left = (a[i] - pair.a.quant->zero_point) * gain(dtype);
@@ -153,8 +155,8 @@ TEST(IntegerTosa, PairsInOneScale) {
                              : op == Op::kSub
                                  ? static_cast<double>(left) * a_scale - static_cast<double>(right) * b_scale
                                  : static_cast<double>(sum) * unit;
-        const double code = exact / scale_of(pair.y) + pair.y.quant->zero_point;
-        if (std::abs(code) < 127) most = std::max(most, std::abs(code - static_cast<double>(y[i])));
+        const double q = exact / scale_of(pair.y) + pair.y.quant->zero_point;
+        if (std::abs(q) < 127) most = std::max(most, std::abs(q - static_cast<double>(y[i])));
       }
       EXPECT_LT(most, 0.502);
     }
@@ -168,7 +170,7 @@ TEST(IntegerTosa, Products) {
     Pair pair = some_pair(chance, dtype, second);
     pair.y.quant->scales[0] = static_cast<float>(scale_of(pair.a) * scale_of(pair.b) * 100);
     pair.y = computed(Op::kMul, NoAttrs{}, {pair.a, pair.b}, pair.y);
-    const auto a = codes_of(pair.a), b = codes_of(pair.b), y = codes_of(pair.y);
+    const auto a = values_of(pair.a), b = values_of(pair.b), y = values_of(pair.y);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::int64_t product = (a[i] - pair.a.quant->zero_point) * (b[i % 30] - pair.b.quant->zero_point);
       const double factor = scale_of(pair.a) * scale_of(pair.b) / scale_of(pair.y);
@@ -206,8 +208,8 @@ TEST(IntegerTosa, Comparisons) {
       const auto [dtype, second] = some_widths(round);
       Pair pair = some_pair(chance, dtype, second);
       pair.a.quant->zero_point = 0;
-      pair.b.quant = pair.a.quant;  // so that equal codes are equal numbers
-      const Coded y = computed(op, NoAttrs{}, {pair.a, pair.b}, {Tensor(DType::kBool, {20, 30})});
+      pair.b.quant = pair.a.quant;  // so that equal quantized values are equal numbers
+      const QuantizedTensor y = computed(op, NoAttrs{}, {pair.a, pair.b}, {Tensor(DType::kBool, {20, 30})});
       const auto a = test::meant(pair.a), b = test::meant(pair.b);
       for (std::size_t i = 0; i < a.size(); ++i) {
         ASSERT_EQ(y.tensor.data<std::uint8_t>()[i] != 0, apply(a[i], b[i % 30])) << name_of(op);
@@ -230,18 +232,18 @@ TEST(IntegerTosa, Layers) {
       const std::int64_t reach = (kernel[i] - 1) * dilation[i] + 1;
       out.push_back((in[i + 2] + padding[2 * i] + padding[2 * i + 1] - reach) / stride[i] + 1);
     }
-    const Coded x{chance.codes(in, dtype), chance.quant(0.1f, dtype)};
-    Coded w{chance.codes({groups * outer, inner, 3, 2}), Quant{{}, 0, 0}};
-    Coded bias{Tensor(DType::kI32, {groups * outer}), Quant{{}, 0, 0}};
+    const QuantizedTensor x{chance.quantized(in, dtype), chance.quant(0.1f, dtype)};
+    QuantizedTensor w{chance.quantized({groups * outer, inner, 3, 2}), Quant{{}, 0, 0}};
+    QuantizedTensor bias{Tensor(DType::kI32, {groups * outer}), Quant{{}, 0, 0}};
     for (std::int64_t c = 0; c < groups * outer; ++c) {
       w.quant->scales.push_back(chance.scale(0.01, 0.1));
       bias.quant->scales.push_back(w.quant->scales.back() * 0.1f);
       bias.tensor.mutable_data<std::int32_t>()[at(c)] = static_cast<std::int32_t>(chance.integer(-9999, 9999));
     }
     const float result_scale = chance.scale(0.1, 2) * (dtype == DType::kI16 ? 0.05f : 1.0f);
-    const Coded y = computed(Op::kConv2d, ConvAttrs{stride, padding, dilation, groups}, {x, w, bias},
-                             zeros(out, chance.quant(result_scale, dtype), dtype));
-    const auto codes = codes_of(x), weights = codes_of(w), offsets = codes_of(bias), results = codes_of(y);
+    const QuantizedTensor y = computed(Op::kConv2d, ConvAttrs{stride, padding, dilation, groups}, {x, w, bias},
+                                       zeros(out, chance.quant(result_scale, dtype), dtype));
+    const auto quantized = values_of(x), weights = values_of(w), offsets = values_of(bias), results = values_of(y);
     for (std::int64_t i = 0; i < y.tensor.count(); ++i) {
       const std::int64_t px = i % out[3], py = i / out[3] % out[2], c = i / out[3] / out[2] % out[1];
       const std::int64_t n = i / out[3] / out[2] / out[1];
@@ -253,7 +255,7 @@ TEST(IntegerTosa, Layers) {
             const std::int64_t sx = px * stride[1] - padding[2] + kx * dilation[1];
             if (sy < 0 || sy >= in[2] || sx < 0 || sx >= in[3]) continue;
             const std::int64_t channel = c / outer * inner + k;
-            sum += (codes[at(((n * in[1] + channel) * in[2] + sy) * in[3] + sx)] - x.quant->zero_point) *
+            sum += (quantized[at(((n * in[1] + channel) * in[2] + sy) * in[3] + sx)] - x.quant->zero_point) *
                    weights[at(((c * inner + k) * 3 + ky) * 2 + kx)];
           }
         }
@@ -269,11 +271,12 @@ TEST(IntegerTosa, Matmul) {
   Chance chance(6);
   for (int round = 0; round < 40; ++round) {
     const DType dtype = round % 2 == 0 ? DType::kI8 : DType::kI16;
-    const Coded a{chance.codes({3, 4, 40}, dtype), chance.quant(0.1f, dtype)};
-    const Coded b{chance.codes({3, 40, 5}, dtype), chance.quant(0.02f, dtype)};
-    const Coded y = computed(Op::kMatmul, NoAttrs{}, {a, b},
-                             zeros({3, 4, 5}, chance.quant(dtype == DType::kI8 ? 0.9f : 50.0f, dtype), dtype));
-    const auto left = codes_of(a), right = codes_of(b), results = codes_of(y);
+    const QuantizedTensor a{chance.quantized({3, 4, 40}, dtype), chance.quant(0.1f, dtype)};
+    const QuantizedTensor b{chance.quantized({3, 40, 5}, dtype), chance.quant(0.02f, dtype)};
+    const QuantizedTensor y =
+        computed(Op::kMatmul, NoAttrs{}, {a, b},
+                 zeros({3, 4, 5}, chance.quant(dtype == DType::kI8 ? 0.9f : 50.0f, dtype), dtype));
+    const auto left = values_of(a), right = values_of(b), results = values_of(y);
     for (std::int64_t i = 0; i < y.tensor.count(); ++i) {
       std::int64_t sum = 0;
       for (std::int64_t k = 0; k < 40; ++k) {
@@ -291,15 +294,16 @@ TEST(IntegerTosa, SumsAndMeans) {
   Chance chance(7);
   for (int round = 0; round < 40; ++round) {
     const DType dtype = round % 2 == 0 ? DType::kI8 : DType::kI16;
-    const Coded x{chance.codes({3, 5, 7}, dtype), chance.quant(0.1f, dtype)};
+    const QuantizedTensor x{chance.quantized({3, 5, 7}, dtype), chance.quant(0.1f, dtype)};
     for (const Op op : {Op::kSum, Op::kMean}) {
       const double divisor = op == Op::kMean ? 21 : 1;
       const float scale = op == Op::kMean ? 0.02f : 0.3f;
-      const Coded y = computed(op, ReduceAttrs{{0, 2}, true}, {x}, zeros({1, 5, 1}, chance.quant(scale, dtype), dtype));
-      const auto codes = codes_of(x), results = codes_of(y);
+      const QuantizedTensor y =
+          computed(op, ReduceAttrs{{0, 2}, true}, {x}, zeros({1, 5, 1}, chance.quant(scale, dtype), dtype));
+      const auto quantized = values_of(x), results = values_of(y);
       for (std::int64_t j = 0; j < 5; ++j) {
         std::int64_t sum = 0;
-        for (std::int64_t i = 0; i < 21; ++i) sum += codes[at(i / 7 * 35 + j * 7 + i % 7)] - x.quant->zero_point;
+        for (std::int64_t i = 0; i < 21; ++i) sum += quantized[at(i / 7 * 35 + j * 7 + i % 7)] - x.quant->zero_point;
         const std::int64_t expected = rescaled(sum, scale_of(x) / (divisor * scale_of(y))) + y.quant->zero_point;
         ASSERT_EQ(results[at(j)], saturated(expected, dtype));
       }
@@ -310,16 +314,16 @@ TEST(IntegerTosa, SumsAndMeans) {
 TEST(IntegerTosa, AveragePools) {
   Chance chance(8);
   for (const DType dtype : {DType::kI8, DType::kI16}) {
-    const Coded x{chance.codes({2, 3, 6, 7}, dtype), chance.quant(0.1f, dtype)};
+    const QuantizedTensor x{chance.quantized({2, 3, 6, 7}, dtype), chance.quant(0.1f, dtype)};
     const AvgPoolAttrs attrs{{3, 3}, {2, 2}, {1, 1, 1, 1}, false, false};
-    const Coded y = computed(Op::kAvgPool2d, attrs, {x}, zeros({2, 3, 3, 4}, *x.quant, dtype));
-    const auto codes = codes_of(x), results = codes_of(y);
+    const QuantizedTensor y = computed(Op::kAvgPool2d, attrs, {x}, zeros({2, 3, 3, 4}, *x.quant, dtype));
+    const auto quantized = values_of(x), results = values_of(y);
     for (std::int64_t i = 0; i < y.tensor.count(); ++i) {
       std::int64_t sum = 0, count = 0;
       for (std::int64_t k = 0; k < 9; ++k) {
         const std::int64_t sy = i / 4 % 3 * 2 - 1 + k / 3, sx = i % 4 * 2 - 1 + k % 3;
         if (sy < 0 || sy >= 6 || sx < 0 || sx >= 7) continue;
-        sum += codes[at((i / 12 * 6 + sy) * 7 + sx)] - x.quant->zero_point;
+        sum += quantized[at((i / 12 * 6 + sy) * 7 + sx)] - x.quant->zero_point;
         ++count;
       }
       const double mean = static_cast<double>(sum) / static_cast<double>(count);
@@ -340,12 +344,12 @@ TEST(IntegerTosa, Resize) {
                             : round % 3 == 1 ? ResizeMode::kNearestExact
                                              : ResizeMode::kLinear;
     const ResizeAttrs attrs{mode, {out[2], out[3]}, {}, mode == ResizeMode::kLinear && chance.coin()};
-    const Coded x{chance.codes(in, dtype), chance.quant(0.1f, dtype)};
-    const Coded like = zeros(out, *x.quant, dtype);
+    const QuantizedTensor x{chance.quantized(in, dtype), chance.quant(0.1f, dtype)};
+    const QuantizedTensor like = zeros(out, *x.quant, dtype);
     // One pixel for many has a border that TOSA does not take.
     if (!test::kernel_refusal(kernels(), Op::kResize2d, attrs, {x}, like.type()).empty()) continue;
     ++tested;
-    const Coded y = computed(Op::kResize2d, attrs, {x}, like);
+    const QuantizedTensor y = computed(Op::kResize2d, attrs, {x}, like);
     Tensor numbers(DType::kF64, in);
     std::ranges::copy(test::meant(x), numbers.mutable_data<double>().begin());
     const auto expected = run_kernel(Op::kResize2d, {std::span(&numbers, 1), Attrs(attrs), DType::kF64, out});
@@ -356,7 +360,7 @@ TEST(IntegerTosa, Resize) {
   EXPECT_GT(tested, 150);
 }
 
-Tensor all_codes(DType dtype) {
+Tensor all_values(DType dtype) {
   if (dtype == DType::kI8) {
     Tensor tensor(dtype, {256});
     for (std::size_t i = 0; i < 256; ++i) tensor.mutable_bytes()[i] = static_cast<std::byte>(i);
@@ -392,9 +396,10 @@ TEST(IntegerTosa, Functions) {
         const auto scale = [](double range, DType dtype) {
           return static_cast<float>(range / (dtype == DType::kI8 ? 127 : 32767));
         };
-        const Coded x{all_codes(from), Quant{{scale(row.in, from)}, from == DType::kI8 ? 5 : 0}};
-        const Coded like = zeros(x.tensor.sizes(), Quant{{scale(row.out, to)}, to == DType::kI8 ? -3 : 0}, to);
-        const Coded y = computed(row.op, row.attrs, {x}, like);
+        const QuantizedTensor x{all_values(from), Quant{{scale(row.in, from)}, from == DType::kI8 ? 5 : 0}};
+        const QuantizedTensor like =
+            zeros(x.tensor.sizes(), Quant{{scale(row.out, to)}, to == DType::kI8 ? -3 : 0}, to);
+        const QuantizedTensor y = computed(row.op, row.attrs, {x}, like);
         std::vector<double> expected;
         for (const double number : test::meant(x)) expected.push_back(row.function(number));
         // Between two entries lies a line.
@@ -406,14 +411,14 @@ TEST(IntegerTosa, Functions) {
 }
 
 TEST(IntegerTosa, PowersWithAKnownExponent) {
-  const Coded x{all_codes(DType::kI8), Quant{{0.05f}, 4}};
+  const QuantizedTensor x{all_values(DType::kI8), Quant{{0.05f}, 4}};
   Graph graph;
   const ValueId in = graph.add_input("x", x.type());
   // 127 * (2 / 127) is not quite 2.
-  Coded exponent = zeros({1}, Quant{{2.0f / 127}, 0});
+  QuantizedTensor exponent = zeros({1}, Quant{{2.0f / 127}, 0});
   exponent.tensor.mutable_data<std::int8_t>()[0] = 127;
   const ValueId known = graph.add_constant("e", exponent.type(), {{}, exponent.tensor.view(), {}});
-  Coded y = zeros({256}, Quant{{0.2f}, -128});
+  QuantizedTensor y = zeros({256}, Quant{{0.2f}, -128});
   graph.add_node(Op::kPow, NoAttrs{}, {in, known}, {{"y", y.type()}}, {});
   graph.add_output({graph.nodes()[0].outputs[0], OutputKind::kResult, {}});
   const auto results = interpret_integers(graph, std::span(&x.tensor, 1), kernels());
@@ -424,7 +429,7 @@ TEST(IntegerTosa, PowersWithAKnownExponent) {
   EXPECT_LE(error_in_steps(y, expected), 0.5001);
 }
 
-// A step from the least to the greatest code within one segment still is a table that TOSA takes.
+// A step from the least to the greatest value within one segment still is a table that TOSA takes.
 TEST(IntegerTosa, SlopesOfTablesFit) {
   const TensorType type{DType::kI16, {4}, Quant{{1.0f / 32767}}};
   const auto table = function_table(Op::kSign, NoAttrs{}, type, type);
@@ -448,10 +453,12 @@ TEST(IntegerTosa, StepsAreWhereTheNumbersMeantAre) {
 
 TEST(IntegerTosa, Clamp) {
   for (const DType dtype : {DType::kI8, DType::kI16}) {
-    const Coded x{all_codes(dtype), Quant{{0.01f}, 0}};
-    const Coded y = computed(Op::kClamp, ClampAttrs{-0.254, 0.5}, {x}, zeros(x.tensor.sizes(), *x.quant, dtype));
-    const auto codes = codes_of(x), results = codes_of(y);
-    for (std::size_t i = 0; i < codes.size(); ++i) ASSERT_EQ(results[i], std::clamp<std::int64_t>(codes[i], -25, 50));
+    const QuantizedTensor x{all_values(dtype), Quant{{0.01f}, 0}};
+    const QuantizedTensor y =
+        computed(Op::kClamp, ClampAttrs{-0.254, 0.5}, {x}, zeros(x.tensor.sizes(), *x.quant, dtype));
+    const auto quantized = values_of(x), results = values_of(y);
+    for (std::size_t i = 0; i < quantized.size(); ++i)
+      ASSERT_EQ(results[i], std::clamp<std::int64_t>(quantized[i], -25, 50));
   }
 }
 
@@ -463,19 +470,19 @@ std::vector<double> row_softmax(std::vector<double> row, bool is_log) {
   return row;
 }
 
-// Codes as networks have them: between the ends of their range, some rows narrow, some with one peak.
-Coded rows_of_codes(Chance& chance, std::int64_t rows, std::int64_t length, Quant quant, DType dtype) {
-  Coded result{Tensor(dtype, {rows, length}), std::move(quant)};
+// Quantized values as networks have them: between the ends of their range, some rows narrow, some with one peak.
+QuantizedTensor quantized_rows(Chance& chance, std::int64_t rows, std::int64_t length, Quant quant, DType dtype) {
+  QuantizedTensor result{Tensor(dtype, {rows, length}), std::move(quant)};
   const double range = dtype == DType::kI16 ? 32767 : 127;
   for (std::int64_t i = 0; i < rows; ++i) {
     const double spread = range * std::exp2(-chance.real(0, dtype == DType::kI16 ? 15 : 7));
     const double middle = chance.real(-range + spread, range - spread);
     for (std::int64_t j = 0; j < length; ++j) {
-      const double code = std::nearbyint(middle + chance.real(-spread, spread));
+      const double q = std::nearbyint(middle + chance.real(-spread, spread));
       const bool is_peak = i % 4 == 3 && j == 1;
       dispatch(dtype, [&]<class Number>(Number) {
         if constexpr (sizeof(Number) <= 2) {
-          result.tensor.mutable_data<Number>()[at(i * length + j)] = static_cast<Number>(is_peak ? range : code);
+          result.tensor.mutable_data<Number>()[at(i * length + j)] = static_cast<Number>(is_peak ? range : q);
         }
       });
     }
@@ -484,7 +491,7 @@ Coded rows_of_codes(Chance& chance, std::int64_t rows, std::int64_t length, Quan
 }
 
 template <class Function>
-double worst_row(const Coded& x, const Coded& y, Function function) {
+double worst_row(const QuantizedTensor& x, const QuantizedTensor& y, Function function) {
   const auto numbers = test::meant(x);
   const auto length = x.tensor.size(1);
   std::vector<double> expected;
@@ -504,9 +511,9 @@ TEST(IntegerTosa, Softmax) {
     const auto length = static_cast<std::int64_t>(chance.scale(1, 1200));
     const float range = chance.scale(0.5, 60);
     const Quant quant{{range / (from == DType::kI8 ? 127.0f : 32767.0f)}, from == DType::kI8 ? -7 : 0};
-    const Coded x = rows_of_codes(chance, 8, length, quant, from);
+    const QuantizedTensor x = quantized_rows(chance, 8, length, quant, from);
     const Quant result = to == DType::kI8 ? Quant{{1.0f / 256}, -128} : Quant{{1.0f / 32768}};
-    const Coded y = computed(Op::kSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
+    const QuantizedTensor y = computed(Op::kSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
     const double error = worst_row(x, y, [](const auto& row) { return row_softmax(row, false); });
     double& worst = most[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
     worst = std::max(worst, error);
@@ -526,10 +533,10 @@ TEST(IntegerTosa, LogSoftmax) {
     const auto length = static_cast<std::int64_t>(chance.scale(1, 1200));
     const float range = chance.scale(0.5, 60);
     const Quant quant{{range / (from == DType::kI8 ? 127.0f : 32767.0f)}, from == DType::kI8 ? -7 : 0};
-    const Coded x = rows_of_codes(chance, 8, length, quant, from);
+    const QuantizedTensor x = quantized_rows(chance, 8, length, quant, from);
     const float reach = 2 * range + 8;
     const Quant result = to == DType::kI8 ? Quant{{reach / 255}, 127} : Quant{{reach / 32768}};
-    const Coded y = computed(Op::kLogSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
+    const QuantizedTensor y = computed(Op::kLogSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
     const double error = worst_row(x, y, [](const auto& row) { return row_softmax(row, true); });
     double& worst = most[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
     worst = std::max(worst, error);
@@ -546,20 +553,22 @@ TEST(IntegerTosa, LayerNorm) {
   for (int round = 0; round < 252; ++round) {
     const DType from = round % 2 == 0 ? DType::kI8 : DType::kI16;
     const DType to = round / 2 % 2 == 0 ? DType::kI8 : DType::kI16;
-    // Some rows are so long that they are added up in parts; in some the epsilon is more than all codes show.
+    // Some rows are so long that they are added up in parts; in some the epsilon is more than all quantized values
+    // show.
     constexpr std::int64_t kLong[] = {32768, 40000, 65536, 3 * 224 * 224};
     const bool is_long = round >= 240;
     const auto length = is_long ? kLong[round % 4] : static_cast<std::int64_t>(chance.scale(2, 1200));
     const float range = chance.scale(round % 7 == 0 ? 1e-6 : 0.05, 100);
     const double eps = round % 5 == 0 ? 0 : round % 5 == 1 ? 1e-12 : 1e-5;
     const Quant quant{{range / (from == DType::kI8 ? 127.0f : 32767.0f)}, from == DType::kI8 ? -7 : 0};
-    const Coded x = rows_of_codes(chance, is_long ? 4 : 8, length, quant, from);
-    std::vector<Coded> inputs{x};
+    const QuantizedTensor x = quantized_rows(chance, is_long ? 4 : 8, length, quant, from);
+    std::vector<QuantizedTensor> inputs{x};
     if (round % 3 > 0) inputs.push_back({chance.reals({length}, -2, 3)});
     if (round % 3 > 1) inputs.push_back({chance.reals({length}, -1, 1)});
     const float reach = round % 3 > 0 ? 15.0f : 6.0f;
     const Quant result = to == DType::kI8 ? Quant{{reach / 127}, 4} : Quant{{reach / 32767}};
-    const Coded y = computed(Op::kLayerNorm, LayerNormAttrs{1, eps}, inputs, zeros(x.tensor.sizes(), result, to));
+    const QuantizedTensor y =
+        computed(Op::kLayerNorm, LayerNormAttrs{1, eps}, inputs, zeros(x.tensor.sizes(), result, to));
     const double error = worst_row(x, y, [&](std::vector<double> row) {
       double mean = 0, variance = 0;
       for (const double v : row) mean += v / static_cast<double>(length);
@@ -581,11 +590,11 @@ TEST(IntegerTosa, LayerNorm) {
   EXPECT_LE(most[1][1], 0.95);
 }
 
-// Whatever codes there are: nothing is undefined and nothing fails.
+// Whatever quantized values there are: nothing is undefined and nothing fails.
 TEST(IntegerTosa, ExtremeValues) {
   for (const DType dtype : {DType::kI8, DType::kI16}) {
     for (const int pattern : {0, 1, 2, 3}) {
-      Coded x{Tensor(dtype, {2, 700}), Quant{{pattern == 3 ? 1e20f : 1e-20f}, dtype == DType::kI8 ? 127 : 0}};
+      QuantizedTensor x{Tensor(dtype, {2, 700}), Quant{{pattern == 3 ? 1e20f : 1e-20f}, dtype == DType::kI8 ? 127 : 0}};
       for (std::int64_t i = 0; i < 1400; ++i) {
         const bool is_low = pattern == 0 || (pattern == 1 && i % 2 == 0) || (pattern == 3 && i == 5);
         dispatch(dtype, [&]<class Number>(Number) {
@@ -595,7 +604,7 @@ TEST(IntegerTosa, ExtremeValues) {
           }
         });
       }
-      const Coded like = zeros({2, 700}, Quant{{1.0f / 128}, 0}, dtype);
+      const QuantizedTensor like = zeros({2, 700}, Quant{{1.0f / 128}, 0}, dtype);
       const std::pair<Op, Attrs> rows[] = {
           {Op::kSoftmax, AxisAttrs{1}}, {Op::kLogSoftmax, AxisAttrs{1}}, {Op::kLayerNorm, LayerNormAttrs{1, 1e-5}}};
       for (const auto& [op, attrs] : rows) {
@@ -605,16 +614,17 @@ TEST(IntegerTosa, ExtremeValues) {
   }
 }
 
-std::string refused(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
+std::string refused(Op op, const Attrs& attrs, const std::vector<QuantizedTensor>& inputs,
+                    const QuantizedTensor& like) {
   return test::kernel_refusal(kernels(), op, attrs, inputs, like.type());
 }
 
 TEST(IntegerTosa, SaysWhatItHasNot) {
-  const Coded x = zeros({4}, Quant{{1}, 3});
-  const Coded wide = zeros({4}, Quant{{1}}, DType::kI16);
-  const Coded shifted = zeros({4}, Quant{{1}, 3}, DType::kI16);
-  EXPECT_EQ(refused(Op::kSort, SortAttrs{}, {x}, x), "there is no integer kernel for sort");
-  EXPECT_EQ(refused(Op::kAbs, NoAttrs{}, {shifted}, shifted), "codes of i16");
+  const QuantizedTensor x = zeros({4}, Quant{{1}, 3});
+  const QuantizedTensor wide = zeros({4}, Quant{{1}}, DType::kI16);
+  const QuantizedTensor shifted = zeros({4}, Quant{{1}, 3}, DType::kI16);
+  EXPECT_EQ(refused(Op::kSort, SortAttrs{}, {x}, x), "no integer kernel for sort");
+  EXPECT_EQ(refused(Op::kAbs, NoAttrs{}, {shifted}, shifted), "i16 values");
   EXPECT_EQ(refused(Op::kAdd, NoAttrs{}, {x, wide}, x), "");
   EXPECT_THAT(refused(Op::kPow, NoAttrs{}, {x, x}, x), testing::HasSubstr("pow of two tensors"));
   EXPECT_EQ(refused(Op::kAbs, NoAttrs{}, {wide}, wide), "");

@@ -197,7 +197,7 @@ TEST_F(Vela, FlagsThatMakeNoSenseAreRefused) {
   const std::string out = " --io int8 -o " + (folder_ / "m.pte").string();
   const std::string model = "compile tests/models/emg_cascade.pt2" + out;
   EXPECT_THAT(isthmus(model + " --target ethos-u55-128 --vela /no/such/program").err,
-              HasSubstr("--vela /no/such/program: there is no such program"));
+              HasSubstr("--vela /no/such/program: program not found"));
   EXPECT_THAT(isthmus(model + " --target tosa-int --vela /bin/true").err,
               HasSubstr("it compiles nothing for tosa-int"));
   EXPECT_THAT(isthmus(model + " --target xnnpack --emit-tosa " + folder_.string()).err,

@@ -36,7 +36,7 @@ Tensor reals(const std::vector<float>& numbers) { return vector<float>(numbers);
 Tensor doubles(const std::vector<double>& numbers) { return vector<double>(numbers); }
 Tensor longs(const std::vector<std::int64_t>& numbers) { return vector<std::int64_t>(numbers); }
 Tensor ints(const std::vector<std::int32_t>& numbers) { return vector<std::int32_t>(numbers); }
-Tensor codes(const std::vector<std::int8_t>& numbers) { return vector<std::int8_t>(numbers); }
+Tensor quantized(const std::vector<std::int8_t>& numbers) { return vector<std::int8_t>(numbers); }
 Tensor bools(const std::vector<std::uint8_t>& numbers) {
   return test::tensor<std::uint8_t>({static_cast<std::int64_t>(numbers.size())}, numbers, DType::kBool);
 }
@@ -61,7 +61,7 @@ std::vector<Case> division_cases() {
   return {
       // C's %: the rest has the sign of the dividend. Floats have the divisor's.
       binary("remainder.Tensor_out", longs({-29, 29, -29, 29}), longs({7, -7, -7, 7}), longs({-1, 1, -1, 1})),
-      binary("remainder.Tensor_out", codes({-29, 29}), codes({7, -7}), codes({-1, 1})),
+      binary("remainder.Tensor_out", quantized({-29, 29}), quantized({7, -7}), quantized({-1, 1})),
       binary("remainder.Tensor_out", reals({-5.5, 5.5, -4, 1}), reals({2, -2, 2, kInfinity}),
              reals({.5, -.5, -0.f, 1})),
       binary("remainder.Tensor_out", doubles({1.1}), doubles({1}), doubles({static_cast<float>(std::fmod(1.1, 1))})),
@@ -144,7 +144,7 @@ std::vector<Case> layer_cases() {
         none(), Out{floats({1, 1, 1, 1}, {0})}, Result{}}},
       {"quantized_decomposed::quantize_per_tensor.out",
        {In{reals({.25, -.75, 100, -kInfinity})}, real(.1), number(1), number(-128), number(127), number(1),
-        Out{codes({3, -7, 127, -128})}, Result{}}},
+        Out{quantized({3, -7, 127, -128})}, Result{}}},
   };
 }
 

@@ -42,7 +42,7 @@ Tensor bool_scalar(bool value) {
   result.mutable_data<std::uint8_t>()[0] = value ? 1 : 0;
   return result;
 }
-Tensor codes(std::vector<std::int64_t> sizes, const std::vector<std::int8_t>& numbers) {
+Tensor quantized(std::vector<std::int64_t> sizes, const std::vector<std::int8_t>& numbers) {
   return test::tensor<std::int8_t>(std::move(sizes), numbers);
 }
 
@@ -86,9 +86,9 @@ std::vector<Case> cases() {
       {"dim_order_ops::_clone_dim_order.out", {In{kX}, flag(false), none(), Out{kX}, Result{}}},
       {"quantized_decomposed::quantize_per_tensor.out",
        {In{floats({5}, {0, 0.25, -1000, 0.75, 1000})}, real(0.5), number(3), number(-128), number(127), number(1),
-        Out{codes({5}, {3, 3, -128, 5, 127})}, Result{}}},
+        Out{quantized({5}, {3, 3, -128, 5, 127})}, Result{}}},
       {"quantized_decomposed::dequantize_per_tensor.out",
-       {In{codes({3}, {3, -128, 4})}, real(0.5), number(3), number(-128), number(127), number(1), none(),
+       {In{quantized({3}, {3, -128, 4})}, real(0.5), number(3), number(-128), number(127), number(1), none(),
         Out{floats({3}, {0, -65.5, 0.5})}, Result{}}},
       {"aten::add.out",
        {In{kX}, In{floats({1}, {1})}, number(1), Out{floats({2, 3}, {2, -1, 4, -3, 6, -5})}, Result{}}},
@@ -194,11 +194,11 @@ TEST(HostKernels, OverflowsOfIntegersAreRefused) {
     const auto outputs = computed(CaseBuilder().run(facts));
     return outputs ? "accepted" : outputs.error().message;
   };
-  EXPECT_EQ(refusal("add", kMin, -1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("sub", kMin, 1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("mul", kMin, -1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("floordiv", kMin, -1), "the result is no 64-bit integer");
-  EXPECT_EQ(refusal("floordiv", 1, 0), "the result is no 64-bit integer");
+  EXPECT_EQ(refusal("add", kMin, -1), "the result overflows a 64-bit integer");
+  EXPECT_EQ(refusal("sub", kMin, 1), "the result overflows a 64-bit integer");
+  EXPECT_EQ(refusal("mul", kMin, -1), "the result overflows a 64-bit integer");
+  EXPECT_EQ(refusal("floordiv", kMin, -1), "the result overflows a 64-bit integer");
+  EXPECT_EQ(refusal("floordiv", 1, 0), "the result overflows a 64-bit integer");
 }
 
 TEST(HostKernels, OnlyConversionsOfModelInputsAndOutputsCount) {
@@ -206,7 +206,7 @@ TEST(HostKernels, OnlyConversionsOfModelInputsAndOutputsCount) {
   const auto x = b.input(b.tensor({2}));
   const auto inside = b.tensor({2}, DType::kI8);
   const auto real_again = b.tensor({2});
-  const auto codes_again = b.tensor({2}, DType::kI8);
+  const auto quantized_again = b.tensor({2}, DType::kI8);
   const auto y = b.output(b.tensor({2}));
   const auto scale = b.value(0.5);
   const auto zero = b.value(std::int64_t{0});
@@ -218,15 +218,15 @@ TEST(HostKernels, OnlyConversionsOfModelInputsAndOutputsCount) {
   const std::string dq = "quantized_decomposed::dequantize_per_tensor.out";
   b.call(q, {x, scale, zero, low, high, type, inside, inside});
   b.call(dq, {inside, scale, zero, low, high, type, nothing, real_again, real_again});
-  b.call(q, {real_again, scale, zero, low, high, type, codes_again, codes_again});
-  b.call(dq, {codes_again, scale, zero, low, high, type, nothing, y, y});
+  b.call(q, {real_again, scale, zero, low, high, type, quantized_again, quantized_again});
+  b.call(dq, {quantized_again, scale, zero, low, high, type, nothing, y, y});
   auto method = run::Method::load(b.file());
   ASSERT_TRUE(method.has_value()) << method.error().text();
   const auto outputs = method->run(std::vector{floats({2}, {1.5, -1})});
   ASSERT_TRUE(outputs.has_value()) << outputs.error().text();
   EXPECT_EQ(test::numbers<float>(*(*outputs)[0]), (std::vector<float>{1.5, -1}));
   EXPECT_EQ(method->statistics().host_calls, 4u);
-  EXPECT_EQ(method->statistics().border_calls, 2u);
+  EXPECT_EQ(method->statistics().io_calls, 2u);
 }
 
 }  // namespace

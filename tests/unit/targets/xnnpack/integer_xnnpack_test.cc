@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "interpret/kernel.h"
-#include "support/quantized_tensors.h"
 #include "support/delegates.h"
 #include "support/programs.h"
+#include "support/quantized_tensors.h"
 #include "targets/registry.h"
 #include "targets/target.h"
 #include "targets/xnnpack/integers/integer_kernels.h"
@@ -19,8 +19,8 @@ namespace isthmus::integer_xnnpack_test {
 namespace {
 
 using test::Chance;
-using test::Coded;
 using test::GraphBuilder;
+using test::QuantizedTensor;
 using xnn::DataType;
 using xnn::NodeKind;
 
@@ -33,7 +33,7 @@ Tensor permuted(const Tensor& tensor, const Ints& axes) {
 Tensor channels_last(const Tensor& tensor) { return permuted(tensor, {0, 2, 3, 1}); }
 Tensor channels_first(const Tensor& tensor) { return permuted(tensor, {0, 3, 1, 2}); }
 
-DataType datatype_of(const Coded& value) {
+DataType datatype_of(const QuantizedTensor& value) {
   const bool by_channel = value.quant && value.quant->axis >= 0;
   switch (value.tensor.dtype()) {
     case DType::kI8:
@@ -47,7 +47,7 @@ DataType datatype_of(const Coded& value) {
   }
 }
 // `axis`: where the channels of a filter are in the delegate's order of axes.
-xnn::Quant quant_of(const Coded& value, std::uint32_t axis = 0) {
+xnn::Quant quant_of(const QuantizedTensor& value, std::uint32_t axis = 0) {
   if (!value.quant) return {};
   if (value.quant->axis < 0) return xnn::PerTensor{value.quant->scale(), value.quant->zero_point};
   return xnn::PerChannel{value.quant->scales, 0, static_cast<std::uint32_t>(value.quant->scales.size()), axis};
@@ -57,16 +57,16 @@ std::vector<std::uint32_t> dims_of(const Tensor& tensor) { return {tensor.sizes(
 // One node of the delegate over the same numbers.
 class Delegate {
  public:
-  std::uint32_t input(const Coded& value) {
+  std::uint32_t input(const QuantizedTensor& value) {
     inputs_.push_back(value.tensor);
     return builder.input(dims_of(value.tensor), datatype_of(value), quant_of(value));
   }
-  std::uint32_t constant(const Coded& value, std::uint32_t axis = 0) {
+  std::uint32_t constant(const QuantizedTensor& value, std::uint32_t axis = 0) {
     const auto bytes = value.tensor.bytes();
     return builder.constant(dims_of(value.tensor), {bytes.begin(), bytes.end()}, datatype_of(value),
                             quant_of(value, axis));
   }
-  std::uint32_t output(const Coded& like) {
+  std::uint32_t output(const QuantizedTensor& like) {
     return builder.output(dims_of(like.tensor), datatype_of(like), quant_of(like));
   }
   Tensor run() {
@@ -81,8 +81,8 @@ class Delegate {
   std::vector<Tensor> inputs_;
 };
 
-Tensor ours(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
-  return test::compute_codes(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
+Tensor ours(Op op, const Attrs& attrs, const std::vector<QuantizedTensor>& inputs, const QuantizedTensor& like) {
+  return test::compute_quantized(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
 }
 
 void expect_same(const Tensor& ours, const Tensor& theirs, const std::string& what) {
@@ -98,8 +98,8 @@ void expect_same(const Tensor& ours, const Tensor& theirs, const std::string& wh
                 << static_cast<int>(static_cast<std::int8_t>(b[at]));
 }
 
-// The result's codes, all zero: only its shape, type and parameters count.
-Coded empty_like(std::vector<std::int64_t> sizes, Quant quant, DType dtype = DType::kI8) {
+// The result's quantized values, all zero: only its shape, type and parameters count.
+QuantizedTensor empty_like(std::vector<std::int64_t> sizes, Quant quant, DType dtype = DType::kI8) {
   return {Tensor(dtype, std::move(sizes)), std::move(quant)};
 }
 
@@ -108,7 +108,7 @@ TEST(IntegerXnnpack, Quantize) {
   for (int round = 0; round < 200; ++round) {
     const DType dtype = round % 4 == 0 ? DType::kU8 : DType::kI8;
     const float scale = chance.scale(1e-6, 1e4);
-    Coded x{chance.reals({97}, -300 * static_cast<double>(scale), 300 * static_cast<double>(scale))};
+    QuantizedTensor x{chance.reals({97}, -300 * static_cast<double>(scale), 300 * static_cast<double>(scale))};
     // Ties and extremes.
     const auto numbers = x.tensor.mutable_data<float>();
     for (std::size_t i = 0; i < 40; ++i) numbers[i] = scale * (static_cast<float>(i) - 20.5f);
@@ -117,7 +117,7 @@ TEST(IntegerXnnpack, Quantize) {
     numbers[42] = std::numeric_limits<float>::max();
     numbers[43] = std::numeric_limits<float>::lowest();
     numbers[44] = std::numeric_limits<float>::quiet_NaN();
-    const Coded y = empty_like({97}, chance.quant(scale, dtype), dtype);
+    const QuantizedTensor y = empty_like({97}, chance.quant(scale, dtype), dtype);
     Delegate delegate;
     const auto in = delegate.input(x);
     delegate.builder.node(NodeKind::kConvert, {in}, {delegate.output(y)});
@@ -125,7 +125,7 @@ TEST(IntegerXnnpack, Quantize) {
   }
 }
 
-Tensor every_code(DType dtype) {
+Tensor every_value(DType dtype) {
   Tensor tensor(dtype, {256});
   for (std::size_t i = 0; i < 256; ++i) tensor.mutable_bytes()[i] = static_cast<std::byte>(i);
   return tensor;
@@ -135,8 +135,8 @@ TEST(IntegerXnnpack, Dequantize) {
   Chance chance(2);
   for (int round = 0; round < 100; ++round) {
     const DType dtype = round % 4 == 0 ? DType::kU8 : DType::kI8;
-    const Coded x{every_code(dtype), chance.quant(chance.scale(1e-30, 1e30), dtype)};
-    const Coded y{Tensor(DType::kF32, {256})};
+    const QuantizedTensor x{every_value(dtype), chance.quant(chance.scale(1e-30, 1e30), dtype)};
+    const QuantizedTensor y{Tensor(DType::kF32, {256})};
     Delegate delegate;
     const auto in = delegate.input(x);
     delegate.builder.node(NodeKind::kConvert, {in}, {delegate.output(y)});
@@ -152,8 +152,8 @@ TEST(IntegerXnnpack, Rescale) {
     const float other = round == 1   ? scale * 0x1p8f
                         : round == 2 ? scale * 0x1p-7f
                                      : scale * chance.scale(0x1.01p-7, 0x1.fep7);
-    const Coded x{every_code(from), chance.quant(scale, from)};
-    const Coded y = empty_like({256}, chance.quant(other));
+    const QuantizedTensor x{every_value(from), chance.quant(scale, from)};
+    const QuantizedTensor y = empty_like({256}, chance.quant(other));
     Delegate delegate;
     const auto in = delegate.input(x);
     delegate.builder.node(NodeKind::kConvert, {in}, {delegate.output(y)});
@@ -189,8 +189,8 @@ TEST(IntegerXnnpack, Tables) {
   Chance chance(4);
   for (const UnaryRow& row : rows) {
     for (int round = 0; round < 200; ++round) {
-      const Coded x{every_code(DType::kI8), chance.quant(chance.scale(1e-4, 4))};
-      const Coded y = empty_like({256}, chance.quant(chance.scale(1e-4, 4)));
+      const QuantizedTensor x{every_value(DType::kI8), chance.quant(chance.scale(1e-4, 4))};
+      const QuantizedTensor y = empty_like({256}, chance.quant(chance.scale(1e-4, 4)));
       Delegate delegate;
       const auto in = delegate.input(x);
       delegate.builder.node(row.kind, {in}, {delegate.output(y)}, row.fields);
@@ -205,8 +205,8 @@ TEST(IntegerXnnpack, LeakyRelu) {
     const float scale = chance.scale(1e-3, 1e3);
     const float ratio = chance.scale(0x1.02p-8, 0x1.fep6);
     const float slope = chance.scale(0x1.02p-8, 0x1.fep6) / ratio * (chance.coin() ? -1.0f : 1.0f);
-    const Coded x{every_code(DType::kI8), chance.quant(scale)};
-    const Coded y = empty_like({256}, chance.quant(scale / ratio));
+    const QuantizedTensor x{every_value(DType::kI8), chance.quant(scale)};
+    const QuantizedTensor y = empty_like({256}, chance.quant(scale / ratio));
     Delegate delegate;
     const auto in = delegate.input(x);
     delegate.builder.node(NodeKind::kLeakyRelu, {in}, {delegate.output(y)}, xnn::SlopeFields{slope});
@@ -218,19 +218,19 @@ TEST(IntegerXnnpack, Clamp) {
   Chance chance(6);
   for (int round = 0; round < 300; ++round) {
     const float scale = chance.scale(1e-4, 1e4);
-    const Coded x{every_code(DType::kI8), chance.quant(scale)};
+    const QuantizedTensor x{every_value(DType::kI8), chance.quant(scale)};
     const bool is_same = round % 3 != 0;
-    const Coded y = empty_like({256}, is_same ? *x.quant : chance.quant(scale * chance.scale(0.1, 10)));
+    const QuantizedTensor y = empty_like({256}, is_same ? *x.quant : chance.quant(scale * chance.scale(0.1, 10)));
     const double from = x.quant->scale() * static_cast<float>(-128 - x.quant->zero_point);
     const double low = from + chance.real(0, 100) * static_cast<double>(scale);
     const double high = low + chance.real(2, 100) * static_cast<double>(scale);
     const auto min = static_cast<float>(low);
     const float max = round % 5 == 0 ? std::numeric_limits<float>::infinity() : static_cast<float>(high);
-    const auto code = [&](float bound) {
+    const auto q = [&](float bound) {
       return std::lrint(
           std::clamp(bound / y.quant->scale() + static_cast<float>(y.quant->zero_point), -128.0f, 127.0f));
     };
-    if (code(min) >= code(max)) continue;  // which the library refuses
+    if (q(min) >= q(max)) continue;  // which the library refuses
     Delegate delegate;
     const auto in = delegate.input(x);
     delegate.builder.node(NodeKind::kClamp, {in}, {delegate.output(y)}).bounds = xnn::Bounds{min, max};
@@ -257,9 +257,9 @@ std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> pair_of_shapes(C
 void expect_pairs(Op op, NodeKind kind, Chance& chance, float a, float b, float y_scale) {
   std::vector<std::int64_t> sizes;
   const auto [left, right] = pair_of_shapes(chance, sizes);
-  const Coded x{chance.codes(left), chance.quant(a)};
-  const Coded z{chance.codes(right), chance.quant(b)};
-  const Coded y = empty_like(sizes, chance.quant(y_scale));
+  const QuantizedTensor x{chance.quantized(left), chance.quant(a)};
+  const QuantizedTensor z{chance.quantized(right), chance.quant(b)};
+  const QuantizedTensor y = empty_like(sizes, chance.quant(y_scale));
   Delegate delegate;
   const auto in = delegate.input(x);
   const auto other = delegate.input(z);
@@ -290,8 +290,8 @@ TEST(IntegerXnnpack, Products) {
 }
 
 // A filter with one scale, or one for each slice of an axis; and the bias that belongs to it.
-Coded filter(Chance& chance, std::vector<std::int64_t> sizes, std::int32_t axis, float scale) {
-  Coded result{chance.codes(std::move(sizes)), Quant{{scale}}};
+QuantizedTensor filter(Chance& chance, std::vector<std::int64_t> sizes, std::int32_t axis, float scale) {
+  QuantizedTensor result{chance.quantized(std::move(sizes)), Quant{{scale}}};
   if (axis < 0) return result;
   result.quant = Quant{{}, 0, axis};
   for (std::int64_t i = 0; i < result.tensor.size(axis); ++i) {
@@ -299,10 +299,11 @@ Coded filter(Chance& chance, std::vector<std::int64_t> sizes, std::int32_t axis,
   }
   return result;
 }
-Coded bias_of(Chance& chance, std::int64_t channels, const Coded& x, const Coded& filter, std::int64_t most) {
-  Coded result{Tensor(DType::kI32, {channels}), Quant{{}, 0, filter.quant->axis < 0 ? -1 : 0}};
-  for (std::int32_t& code : result.tensor.mutable_data<std::int32_t>()) {
-    code = static_cast<std::int32_t>(chance.integer(-most, most));
+QuantizedTensor bias_of(Chance& chance, std::int64_t channels, const QuantizedTensor& x, const QuantizedTensor& filter,
+                        std::int64_t most) {
+  QuantizedTensor result{Tensor(DType::kI32, {channels}), Quant{{}, 0, filter.quant->axis < 0 ? -1 : 0}};
+  for (std::int32_t& q : result.tensor.mutable_data<std::int32_t>()) {
+    q = static_cast<std::int32_t>(chance.integer(-most, most));
   }
   for (const float scale : filter.quant->scales) result.quant->scales.push_back(scale * x.quant->scale());
   return result;
@@ -314,11 +315,11 @@ TEST(IntegerXnnpack, Linear) {
     const std::int64_t rows = chance.integer(1, 5);
     const std::int64_t depth = chance.integer(1, round == 0 ? 3000 : 70);
     const std::int64_t columns = chance.integer(1, 40);
-    const Coded x{chance.codes({rows, depth}), chance.quant(chance.scale(1e-3, 1))};
-    const Coded w = filter(chance, {columns, depth}, round % 3 == 0 ? -1 : 0, chance.scale(1e-4, 1e-1));
+    const QuantizedTensor x{chance.quantized({rows, depth}), chance.quant(chance.scale(1e-3, 1))};
+    const QuantizedTensor w = filter(chance, {columns, depth}, round % 3 == 0 ? -1 : 0, chance.scale(1e-4, 1e-1));
     const float ratio = round % 7 == 0 ? chance.scale(1e-9, 255) : chance.scale(1e-4, 1e-1);
-    const Coded y = empty_like({rows, columns}, chance.quant(x.quant->scale() * w.quant->scales[0] / ratio));
-    std::vector<Coded> inputs{x, w};
+    const QuantizedTensor y = empty_like({rows, columns}, chance.quant(x.quant->scale() * w.quant->scales[0] / ratio));
+    std::vector<QuantizedTensor> inputs{x, w};
     // Sums go as far as the device's description lets them, whatever they are scaled by.
     const float most_ratio = x.quant->scale() * std::ranges::max(w.quant->scales) / y.quant->scale();
     const double reach = 255.0 * 128 * static_cast<double>(depth);
@@ -357,11 +358,12 @@ TEST(IntegerXnnpack, Convolutions) {
       in.push_back(reach + chance.integer(0, 9));
       out.push_back((in[i + 2] + padding[2 * i] + padding[2 * i + 1] - reach) / stride[i] + 1);
     }
-    const Coded x{chance.codes(in), chance.quant(chance.scale(1e-3, 1))};
-    const Coded w = filter(chance, {groups * outer, inner, kernel[0], kernel[1]}, round % 4 == 0 ? -1 : 0,
-                           chance.scale(1e-4, 1e-1));
-    const Coded y = empty_like(out, chance.quant(x.quant->scale() * w.quant->scales[0] / chance.scale(1e-4, 0.2)));
-    std::vector<Coded> inputs{x, w};
+    const QuantizedTensor x{chance.quantized(in), chance.quant(chance.scale(1e-3, 1))};
+    const QuantizedTensor w = filter(chance, {groups * outer, inner, kernel[0], kernel[1]}, round % 4 == 0 ? -1 : 0,
+                                     chance.scale(1e-4, 1e-1));
+    const QuantizedTensor y =
+        empty_like(out, chance.quant(x.quant->scale() * w.quant->scales[0] / chance.scale(1e-4, 0.2)));
+    std::vector<QuantizedTensor> inputs{x, w};
     if (round % 5 != 0) inputs.push_back(bias_of(chance, groups * outer, x, w, 10000));
     Delegate delegate;
     const auto image = delegate.input({channels_last(x.tensor), x.quant});
@@ -410,11 +412,11 @@ TEST(IntegerXnnpack, TransposedConvolutions) {
       padding.push_back(padding.back());
       out.push_back((in[i + 2] - 1) * stride[i] + reach - 2 * padding.back());
     }
-    const Coded x{chance.codes(in), chance.quant(chance.scale(1e-3, 1))};
+    const QuantizedTensor x{chance.quantized(in), chance.quant(chance.scale(1e-3, 1))};
     const std::int32_t axis = round % 4 == 0 ? -1 : groups == 1 ? 1 : 0;
-    Coded w = filter(chance, {groups * inner, outer, kernel[0], kernel[1]}, axis, chance.scale(1e-4, 1e-1));
+    QuantizedTensor w = filter(chance, {groups * inner, outer, kernel[0], kernel[1]}, axis, chance.scale(1e-4, 1e-1));
     // By result channel, as the delegate has them.
-    Coded theirs{Tensor(DType::kI8, {groups * outer, kernel[0], kernel[1], inner}), w.quant};
+    QuantizedTensor theirs{Tensor(DType::kI8, {groups * outer, kernel[0], kernel[1], inner}), w.quant};
     for (std::int64_t o = 0; o < groups * outer; ++o) {
       for (std::int64_t i = 0; i < inner; ++i) {
         for (std::int64_t k = 0; k < kernel[0] * kernel[1]; ++k) {
@@ -435,8 +437,9 @@ TEST(IntegerXnnpack, TransposedConvolutions) {
         theirs.quant->scales.push_back(w.quant->scales[static_cast<std::size_t>(o / outer * inner)]);
       }
     }
-    const Coded y = empty_like(out, chance.quant(x.quant->scale() * w.quant->scales[0] / chance.scale(1e-4, 0.2)));
-    const Coded bias = bias_of(chance, groups * outer, x, theirs, 10000);
+    const QuantizedTensor y =
+        empty_like(out, chance.quant(x.quant->scale() * w.quant->scales[0] / chance.scale(1e-4, 0.2)));
+    const QuantizedTensor bias = bias_of(chance, groups * outer, x, theirs, 10000);
     Delegate delegate;
     const auto image = delegate.input({channels_last(x.tensor), x.quant});
     const auto weight = delegate.constant(theirs, 0);
@@ -468,8 +471,8 @@ TEST(IntegerXnnpack, MeanOverImages) {
   for (int round = 0; round < 200; ++round) {
     const std::vector<std::int64_t> in{chance.integer(1, 2), chance.integer(1, 70), chance.integer(1, 24),
                                        chance.integer(1, 24)};
-    const Coded x{chance.codes(in), chance.quant(chance.scale(1e-3, 1))};
-    const Coded y = empty_like({in[0], in[1], 1, 1}, chance.quant(x.quant->scale() * chance.scale(0.02, 3)));
+    const QuantizedTensor x{chance.quantized(in), chance.quant(chance.scale(1e-3, 1))};
+    const QuantizedTensor y = empty_like({in[0], in[1], 1, 1}, chance.quant(x.quant->scale() * chance.scale(0.02, 3)));
     Delegate delegate;
     const auto image = delegate.input({channels_last(x.tensor), x.quant});
     const auto result = delegate.output({channels_last(y.tensor), y.quant});
@@ -485,8 +488,8 @@ TEST(IntegerXnnpack, Resize) {
                                        chance.integer(1, 12)};
     const std::vector<std::int64_t> out{in[0], in[1], chance.integer(2, 30), chance.integer(2, 30)};
     const bool align_corners = chance.coin();
-    const Coded x{chance.codes(in), chance.quant(chance.scale(1e-3, 1))};
-    const Coded y = empty_like(out, *x.quant);
+    const QuantizedTensor x{chance.quantized(in), chance.quant(chance.scale(1e-3, 1))};
+    const QuantizedTensor y = empty_like(out, *x.quant);
     Delegate delegate;
     const auto image = delegate.input({channels_last(x.tensor), x.quant});
     const auto result = delegate.output({channels_last(y.tensor), y.quant});
@@ -501,8 +504,8 @@ TEST(IntegerXnnpack, Pads) {
   Chance chance(14);
   for (int round = 0; round < 100; ++round) {
     const float scale = chance.scale(1e-3, 1e3);
-    const Coded x{chance.codes({2, 3, 4}), chance.quant(scale)};
-    const Coded y = empty_like({2, 6, 5}, *x.quant);
+    const QuantizedTensor x{chance.quantized({2, 3, 4}), chance.quant(scale)};
+    const QuantizedTensor y = empty_like({2, 6, 5}, *x.quant);
     const double value = round % 5 == 0 ? 0 : chance.real(-200, 200) * static_cast<double>(scale);
     const PadAttrs attrs{PadMode::kConstant, {0, 1, 0}, {0, 2, 1}, static_cast<double>(static_cast<float>(value))};
     Delegate delegate;
@@ -516,8 +519,8 @@ TEST(IntegerXnnpack, Pads) {
 TEST(IntegerXnnpack, Pools) {
   Chance chance(15);
   for (int round = 0; round < 50; ++round) {
-    const Coded x{chance.codes({1, chance.integer(1, 20), 7, 9}), chance.quant(0.1f)};
-    const Coded y = empty_like({1, x.tensor.size(1), 4, 4}, *x.quant);
+    const QuantizedTensor x{chance.quantized({1, chance.integer(1, 20), 7, 9}), chance.quant(0.1f)};
+    const QuantizedTensor y = empty_like({1, x.tensor.size(1), 4, 4}, *x.quant);
     Delegate delegate;
     const auto image = delegate.input({channels_last(x.tensor), x.quant});
     const auto result = delegate.output({channels_last(y.tensor), y.quant});
@@ -530,12 +533,13 @@ TEST(IntegerXnnpack, Pools) {
 // Bytes go where floats go.
 TEST(IntegerXnnpack, MovesWhatFloatsMove) {
   Chance chance(16);
-  const Coded x{chance.codes({2, 3, 4}), chance.quant(0.1f)};
-  const Coded index{*run_kernel(Op::kArange, {{}, Attrs(ArangeAttrs{0, 2, 1, DType::kI64}), DType::kI64, {2}})};
+  const QuantizedTensor x{chance.quantized({2, 3, 4}), chance.quant(0.1f)};
+  const QuantizedTensor index{
+      *run_kernel(Op::kArange, {{}, Attrs(ArangeAttrs{0, 2, 1, DType::kI64}), DType::kI64, {2}})};
   struct Row {
     Op op;
     Attrs attrs;
-    std::vector<Coded> inputs;
+    std::vector<QuantizedTensor> inputs;
     std::vector<std::int64_t> sizes;
   };
   const Row rows[] = {
@@ -550,7 +554,7 @@ TEST(IntegerXnnpack, MovesWhatFloatsMove) {
   for (const Row& row : rows) {
     const Tensor moved = ours(row.op, row.attrs, row.inputs, empty_like(row.sizes, *x.quant));
     std::vector<Tensor> floats;
-    for (const Coded& input : row.inputs) {
+    for (const QuantizedTensor& input : row.inputs) {
       const auto numbers = test::meant({input.tensor, {}});
       Tensor tensor(DType::kF32, input.tensor.sizes());
       std::ranges::transform(numbers, tensor.mutable_data<float>().begin(),
@@ -560,25 +564,26 @@ TEST(IntegerXnnpack, MovesWhatFloatsMove) {
     const auto expected = run_kernel(row.op, {floats, row.attrs, DType::kF32, row.sizes});
     ASSERT_TRUE(expected.has_value()) << name_of(row.op);
     const auto numbers = expected->data<float>();
-    EXPECT_TRUE(std::ranges::equal(moved.data<std::int8_t>(), numbers, [](std::int8_t code, float number) {
-      return static_cast<float>(code) == number;
+    EXPECT_TRUE(std::ranges::equal(moved.data<std::int8_t>(), numbers, [](std::int8_t q, float number) {
+      return static_cast<float>(q) == number;
     })) << name_of(row.op);
   }
 }
 
-std::string refused(Op op, const Attrs& attrs, const std::vector<Coded>& inputs, const Coded& like) {
+std::string refused(Op op, const Attrs& attrs, const std::vector<QuantizedTensor>& inputs,
+                    const QuantizedTensor& like) {
   return test::kernel_refusal(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
 }
 
 TEST(IntegerXnnpack, SaysWhatItHasNot) {
-  const Coded x = empty_like({4}, Quant{{1}, 3});
-  const Coded wide = empty_like({4}, Quant{{1}}, DType::kI16);
-  const Coded real{Tensor(DType::kF32, {4})};
+  const QuantizedTensor x = empty_like({4}, Quant{{1}, 3});
+  const QuantizedTensor wide = empty_like({4}, Quant{{1}}, DType::kI16);
+  const QuantizedTensor real{Tensor(DType::kF32, {4})};
   const auto with_scale = [](float scale) { return empty_like({4}, Quant{{scale}, 3}); };
-  EXPECT_EQ(refused(Op::kSoftmax, AxisAttrs{0}, {x}, x), "there is no integer kernel for softmax");
+  EXPECT_EQ(refused(Op::kSoftmax, AxisAttrs{0}, {x}, x), "no integer kernel for softmax");
   EXPECT_EQ(refused(Op::kReshape, ShapeAttrs{{4}}, {x}, with_scale(2)), "input 0 has other parameters than the result");
-  EXPECT_EQ(refused(Op::kAbs, NoAttrs{}, {wide}, wide), "codes of i16");
-  EXPECT_EQ(refused(Op::kAdd, NoAttrs{}, {x, real}, x), "f32 without parameters beside codes");
+  EXPECT_EQ(refused(Op::kAbs, NoAttrs{}, {wide}, wide), "i16 values");
+  EXPECT_EQ(refused(Op::kAdd, NoAttrs{}, {x, real}, x), "f32 without parameters beside quantized values");
   EXPECT_EQ(refused(Op::kAdd, NoAttrs{}, {x, with_scale(256)}, x), "a ratio of scales of 256");
   EXPECT_EQ(refused(Op::kMul, NoAttrs{}, {with_scale(16), with_scale(16)}, x), "products would be multiplied by 256");
   EXPECT_EQ(refused(Op::kRescale, NoAttrs{}, {with_scale(256)}, x), "a ratio of scales of 256");

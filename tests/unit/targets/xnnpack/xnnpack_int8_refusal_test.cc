@@ -1,4 +1,4 @@
-// What the library refuses of codes, only asserts or gets wrong: each demand has a graph that breaks it.
+// What the library refuses of quantized values, only asserts or gets wrong: each demand has a graph that breaks it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Row {
 };
 std::ostream& operator<<(std::ostream& stream, const Row& row) { return stream << row.name; }
 
-// One node between an input %x of codes @a and a result of codes @b.
+// One node between an input %x of quantized values @a and a result of quantized values @b.
 #define ONE(node, shape, parameters) \
   "graph\n  input %x : i8[1,4,6,6] @a\n  %y = " node " : i8" shape " @b\n  return %y\nquant\n" parameters
 #define FOUR "[1,4,6,6]"
@@ -86,7 +86,7 @@ const Row kRows[] = {
      ONE("avg_pool2d(%x) kernel=[2,2] stride=[2,2] padding=[0,0,0,0]", "[1,4,3,3]",
          "  @a i8 scale=1\n  @b i8 scale=1\n"),
      "no-form"},
-    {"clamp_to_one_code", ONE("clamp(%x) min=0", FOUR, "  @a i8 scale=1 zp=127\n  @b i8 scale=1 zp=127\n"), "no-form"},
+    {"clamp_to_one_value", ONE("clamp(%x) min=0", FOUR, "  @a i8 scale=1 zp=127\n  @b i8 scale=1 zp=127\n"), "no-form"},
     {"mean_of_any_batch",
      "graph\n  symbol s0 in [1,8] ~2\n  input %x : i8[s0,4,6,6] @a\n"
      "  %y = mean(%x) axes=[2,3] keepdim=true : i8[s0,4,1,1] @a\n  return %y\nquant\n  @a i8 scale=1\n",
@@ -98,11 +98,11 @@ const Row kRows[] = {
     {"weights_with_a_zero_point", LINEAR("i32[2] @v", "  @w i8 scale=0.25 zp=1\n  @v i32 scale=0.125\n"), "dtype"},
     {"weights_along_another_axis",
      LINEAR("i32[2] @v", "  @w i8 axis=1 scale=[0.25,0.5]\n  @v i32 axis=0 scale=[0.125,0.25]\n"), "dtype"},
-    {"codes_and_floats",
+    {"quantized_and_float",
      "graph\n  input %x : i8[1,4] @a\n  input %z : f32[1,4]\n  %y = add(%x, %z) : i8[1,4] @a\n  return %y\n"
      "quant\n  @a i8 scale=1\n",
      "dtype"},
-    {"codes_of_16_bits",
+    {"int16_values",
      "graph\n  input %x : i16[1,4] @a\n  %y = neg(%x) : i16[1,4] @a\n  return %y\n"
      "quant\n  @a i16 scale=1\n",
      "dtype"},
@@ -110,10 +110,10 @@ const Row kRows[] = {
      "graph\n  input %x : i8[1,2] @a\n  %y = neg(%x) : i8[1,2] @a\n  return %y\n"
      "quant\n  @a i8 axis=1 scale=[1,2]\n",
      "dtype"},
-    {"a_zero_point_that_is_no_code", ONE("neg(%x)", FOUR, "  @a i8 scale=1 zp=128\n  @b i8 scale=1\n"), "dtype"},
+    {"a_zero_point_out_of_range", ONE("neg(%x)", FOUR, "  @a i8 scale=1 zp=128\n  @b i8 scale=1\n"), "dtype"},
     {"a_scale_that_is_denormal", ONE("neg(%x)", FOUR, "  @a i8 scale=1e-40\n  @b i8 scale=1\n"), "dtype"},
     {"a_scale_of_nothing", ONE("neg(%x)", FOUR, "  @a i8 scale=0\n  @b i8 scale=1\n"), "dtype"},
-    {"quantize_of_codes", ONE("quantize(%x)", FOUR, "  @a i8 scale=1\n  @b i8 scale=1\n"), "dtype"},
+    {"quantize_of_quantized", ONE("quantize(%x)", FOUR, "  @a i8 scale=1\n  @b i8 scale=1\n"), "dtype"},
 };
 
 class Int8Refusal : public testing::TestWithParam<Row> {};
@@ -123,7 +123,7 @@ TEST_P(Int8Refusal, HasItsCode) {
   const auto reason = xnnpack::refusal(*graph, graph->nodes().back());
   ASSERT_TRUE(reason);
   EXPECT_EQ(code_text(reason->code), GetParam().code) << text_of(*reason);
-  // No other node computes with codes.
+  // No other node computes on quantized values.
   const auto program = compile_graph(*graph);
   ASSERT_FALSE(program);
   EXPECT_THAT(program.error().text(), testing::HasSubstr(GetParam().code));

@@ -1,5 +1,5 @@
-// Every form that computes with codes: lowered, written, read back, run, and compared with plain floats and with the
-// integer interpreter.
+// Every form that computes on quantized values: lowered, written, read back, run, and compared with plain floats and
+// with the integer interpreter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@
 namespace isthmus::xnnpack_int8_test {
 namespace {
 
-using test::CodeGraph;
+using test::Int8Graph;
 using test::quant;
 using test::Scales;
 using xnn::DataType;
 using xnn::NodeKind;
 
-using Make = std::function<ValueId(CodeGraph&, ValueId x)>;
+using Make = std::function<ValueId(Int8Graph&, ValueId x)>;
 
 struct Row {
   const char* name;
@@ -42,9 +42,9 @@ const Quant kInput = quant(0.03F, 5);
 const Quant kPositive = quant(0.02F, -128);
 const Quant kWide = quant(0.2F, -9);
 
-// A convolution with so many channels of output; its weights as PyTorch has them.
+// A convolution with this many output channels; its weights as PyTorch has them.
 Make conv(const ConvAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales, bool has_bias = true) {
-  return [=](CodeGraph& g, ValueId x) {
+  return [=](Int8Graph& g, ValueId x) {
     const ValueId w = g.weight(weights, scales);
     std::vector<ValueId> inputs{x, w};
     if (has_bias) inputs.push_back(g.bias(x, w, weights[0]));
@@ -52,13 +52,13 @@ Make conv(const ConvAttrs& attrs, const std::vector<std::int64_t>& weights, Scal
   };
 }
 Make conv_transpose(const ConvTransposeAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales) {
-  return [=](CodeGraph& g, ValueId x) {
+  return [=](Int8Graph& g, ValueId x) {
     const ValueId w = g.weight(weights, scales, 1);
     return g.node(Op::kConvTranspose2d, attrs, {x, w, g.bias(x, w, weights[1] * attrs.groups)}, kWide);
   };
 }
 Make linear(Scales scales, bool has_bias = true) {
-  return [=](CodeGraph& g, ValueId x) {
+  return [=](Int8Graph& g, ValueId x) {
     const ValueId w = g.weight({7, 12}, scales);
     std::vector<ValueId> inputs{x, w};
     if (has_bias) inputs.push_back(g.bias(x, w, 7));
@@ -67,21 +67,21 @@ Make linear(Scales scales, bool has_bias = true) {
 }
 // One input, parameters of its own for the result.
 Make function(Op op, const Quant& result, const Attrs& attrs = NoAttrs{}) {
-  return [=](CodeGraph& g, ValueId x) { return g.node(op, attrs, {x}, result); };
+  return [=](Int8Graph& g, ValueId x) { return g.node(op, attrs, {x}, result); };
 }
 // One input, whose parameters the result has as well.
 Make mover(Op op, const Attrs& attrs) {
-  return [=](CodeGraph& g, ValueId x) { return g.node(op, attrs, {x}, g.quant_of(x)); };
+  return [=](Int8Graph& g, ValueId x) { return g.node(op, attrs, {x}, g.quant_of(x)); };
 }
 Make with_constant(Op op, const std::vector<std::int64_t>& sizes, const Quant& other, const Quant& result,
                    bool is_first = false) {
-  return [=](CodeGraph& g, ValueId x) {
+  return [=](Int8Graph& g, ValueId x) {
     const ValueId c = g.constant(sizes, other);
     return g.node(op, NoAttrs{}, is_first ? std::vector{c, x} : std::vector{x, c}, result);
   };
 }
 Make clamped(const Make& make, double min, double max) {
-  return [=](CodeGraph& g, ValueId x) {
+  return [=](Int8Graph& g, ValueId x) {
     const ValueId made = make(g, x);
     return g.node(Op::kClamp, ClampAttrs{min, max}, {made}, g.quant_of(made));
   };
@@ -128,7 +128,7 @@ std::vector<Row> elementwise() {
   const std::vector<std::int64_t> image{2, 4, 5, 6};
   const Quant unit = quant(0x1p-7F, 0);
   const Quant other = quant(0.05F, 40);
-  const auto square = [](CodeGraph& g, ValueId x) { return g.node(Op::kMul, NoAttrs{}, {x, x}, quant(0.08F, -100)); };
+  const auto square = [](Int8Graph& g, ValueId x) { return g.node(Op::kMul, NoAttrs{}, {x, x}, quant(0.08F, -100)); };
   return {
       {"add", image, kInput, with_constant(Op::kAdd, image, other, quant(0.07F, 3)), false},
       {"add_channels", image, kInput, with_constant(Op::kAdd, {1, 4, 1, 1}, other, quant(0.07F, 3))},
@@ -172,11 +172,11 @@ std::vector<Row> movement() {
   const ResizeAttrs larger{ResizeMode::kLinear, {12, 16}, {}, false};
   const ResizeAttrs aligned{ResizeMode::kLinear, {11, 15}, {}, true};
   const MaxPoolAttrs pool{{3, 2}, {2, 2}, {1, 1, 0, 0}, kOnes, false};
-  const Make joined = [](CodeGraph& g, ValueId x) {
+  const Make joined = [](Int8Graph& g, ValueId x) {
     const ValueId token = g.constant({1, 4, 6, 3}, g.quant_of(x));
     return g.node(Op::kCat, AxisAttrs{3}, {token, x, token}, g.quant_of(x));
   };
-  const Make twice = [](CodeGraph& g, ValueId x) {
+  const Make twice = [](Int8Graph& g, ValueId x) {
     const ValueId turned = g.node(Op::kPermute, AxesAttrs{{0, 1, 3, 2}}, {x}, g.quant_of(x));
     const ValueId back = g.node(Op::kPermute, AxesAttrs{{0, 1, 3, 2}}, {turned}, g.quant_of(x));
     return g.node(Op::kCat, AxisAttrs{1}, {x, back}, g.quant_of(x));
@@ -189,7 +189,7 @@ std::vector<Row> movement() {
       {"resize2d_aligned", image, kInput, mover(Op::kResize2d, aligned)},
       {"permute", image, kInput, mover(Op::kPermute, AxesAttrs{{0, 3, 1, 2}}), true, 1e-4},
       {"reshape", image, kInput,
-       [](CodeGraph& g, ValueId x) {
+       [](Int8Graph& g, ValueId x) {
          return g.node(Op::kReshape, ShapeAttrs{{g.size(x, 0), 192}}, {x}, g.quant_of(x));
        },
        true, 1e-4},
@@ -204,7 +204,7 @@ std::vector<Row> movement() {
 }
 
 void expect_computed(const Row& row, bool has_batch) {
-  CodeGraph build;
+  Int8Graph build;
   const ValueId x = build.input(row.sizes, row.input, has_batch);
   const ValueId result = row.make(build, x);
   const Graph graph = std::move(build).finish({result});
@@ -242,9 +242,9 @@ std::vector<NodeKind> kinds_of(const xnn::Graph& graph) {
   return kinds;
 }
 
-// Of the graph that `make` gives for an input of codes.
+// Of the graph that `make` gives for an input of quantized values.
 test::Program program_of(const std::vector<std::int64_t>& sizes, const Make& make) {
-  CodeGraph build;
+  Int8Graph build;
   const ValueId x = build.input(sizes, kInput);
   const ValueId result = make(build, x);
   auto program = test::compile_graph(std::move(build).finish({result}));
@@ -276,7 +276,7 @@ TEST(Int8Lowering, ScalesStandAlongTheStoredAxis) {
 }
 
 TEST(Int8Lowering, EqualConstantsAreStoredOnce) {
-  const Make make = [](CodeGraph& g, ValueId x) {
+  const Make make = [](Int8Graph& g, ValueId x) {
     const ValueId w = g.weight({12, 12}, Scales::kEach);
     const ValueId once = g.node(Op::kLinear, NoAttrs{}, {x, w}, kInput);
     const ValueId again = g.node(Op::kLinear, NoAttrs{}, {once, w}, kInput);
@@ -301,9 +301,9 @@ void expect_same_node_by_node(const test::Program& program, const std::vector<Te
   auto tapped = xnnpack::tapped(graph, segment);
   ASSERT_TRUE(tapped) << tapped.error().text();
   std::set<ValueId> seen;
-  const auto see = [&](bool are_codes, std::span<const xnnpack::TappedValue> values) {
+  const auto see = [&](bool are_quantized, std::span<const xnnpack::TappedValue> values) {
     for (const xnnpack::TappedValue& value : values) {
-      EXPECT_EQ(graph.type(value.id).quant.has_value(), are_codes) << graph[value.id].name;
+      EXPECT_EQ(graph.type(value.id).quant.has_value(), are_quantized) << graph[value.id].name;
       seen.insert(value.id);
     }
   };
@@ -322,11 +322,11 @@ void expect_same_node_by_node(const test::Program& program, const std::vector<Te
 
 TEST(Int8Lowering, FloatsBetweenInt8NodesStayInTheDelegate) {
   for (const bool has_batch : {false, true}) {
-    CodeGraph build;
+    Int8Graph build;
     const ValueId x = build.float_input({2, 5, 12}, has_batch);
-    const ValueId codes = build.node(Op::kQuantize, QuantizeAttrs{}, {x}, quant(4.0F / 255, 0));
+    const ValueId quantized = build.node(Op::kQuantize, QuantizeAttrs{}, {x}, quant(4.0F / 255, 0));
     const ValueId w = build.weight({7, 12}, Scales::kEach);
-    const ValueId y = build.node(Op::kLinear, NoAttrs{}, {codes, w, build.bias(codes, w, 7)}, quant(0.06F, 3));
+    const ValueId y = build.node(Op::kLinear, NoAttrs{}, {quantized, w, build.bias(quantized, w, 7)}, quant(0.06F, 3));
     const ValueId numbers = build.float_node(Op::kDequantize, DequantizeAttrs{}, {y});
     const ValueId softmax = build.float_node(Op::kSoftmax, AxisAttrs{2}, {numbers});
     const ValueId back = build.node(Op::kQuantize, QuantizeAttrs{}, {softmax}, quant(0x1p-8F, -128));
@@ -349,7 +349,7 @@ TEST(Int8Lowering, FloatsBetweenInt8NodesStayInTheDelegate) {
     ASSERT_TRUE(found) << found.error().text();
     EXPECT_EQ((*found)[0]->dtype(), DType::kF32);
     EXPECT_EQ((*found)[1]->dtype(), DType::kI8);
-    // A step of the first layer's codes is several of the probabilities'.
+    // A step of the first layer's quantized values is several of the probabilities'.
     EXPECT_LE(test::steps_apart(graph, inputs, *found, 0.02), 8);
     expect_same_node_by_node(*program, inputs, *found);
   }
@@ -358,7 +358,7 @@ TEST(Int8Lowering, FloatsBetweenInt8NodesStayInTheDelegate) {
 // Floats in, floats out, weights of a quarter of the bytes.
 TEST(Int8Lowering, RowsAreQuantizedWhileItRuns) {
   for (const bool has_batch : {false, true}) {
-    CodeGraph build;
+    Int8Graph build;
     const ValueId x = build.float_input({2, 5, 12}, has_batch);
     const ValueId a =
         build.float_node(Op::kLinear, NoAttrs{}, {x, build.weight({7, 12}, Scales::kEach), build.floats({7})});

@@ -8,12 +8,12 @@
 
 namespace isthmus {
 
-struct Codes {
+struct IntegerRange {
   std::int64_t min;
   std::int64_t max;
 };
 // All of an integer type.
-Codes codes_of(DType dtype);
-Expected<void> check_codes(Codes codes, DType dtype);
+IntegerRange integer_range(DType dtype);
+Expected<void> check_range(IntegerRange range, DType dtype);
 
 }  // namespace isthmus
