@@ -28,7 +28,9 @@ class RandomCall {
     pte::KernelCall call;
     for (const char kind : kernel.arguments) call.args.push_back(argument(one_in(25) ? any_kind() : kind));
     std::vector<pte::ValueIndex> outs;
-    for (std::size_t i = 0; i < kernel.outs; ++i) outs.push_back(tensor(true));
+    const std::size_t count = kernel.writes_list ? static_cast<std::size_t>(1 + below(3)) : kernel.outs;
+    for (std::size_t i = 0; i < count; ++i) outs.push_back(tensor(true));
+    if (kernel.writes_list) outs = {add(pte::TensorList{outs})};
     call.args.insert(call.args.end(), outs.begin(), outs.end());
     if (outs.empty()) {
       call.args.push_back(one_in(4) ? tensor(true) : add(std::int64_t{0}));

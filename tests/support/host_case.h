@@ -24,12 +24,15 @@ struct Ints {
 struct Out {
   Tensor expected;
 };
+struct Outs {  // one list of them
+  std::vector<Tensor> expected;
+};
 struct OutNumber {
   pte::Value before;
   Tensor expected;
 };
 struct Result {};  // the outs once more
-using Arg = std::variant<In, Ins, Ints, Out, OutNumber, Result, pte::Value>;
+using Arg = std::variant<In, Ins, Ints, Out, Outs, OutNumber, Result, pte::Value>;
 inline Arg none() { return pte::Value(pte::None{}); }
 inline Arg number(std::int64_t value) { return pte::Value(value); }
 inline Arg real(double value) { return pte::Value(value); }
@@ -76,15 +79,24 @@ class CaseBuilder {
     outs_.items.push_back(built_.builder.output(tensor(out.expected)));
     return outs_.items.back();
   }
+  pte::ValueIndex add(const Outs& outs) {
+    for (const Tensor& expected : outs.expected) add(Out{expected});
+    list_ = built_.builder.value(outs_);
+    return *list_;
+  }
   pte::ValueIndex add(const OutNumber& out) {
     built_.expected.push_back(out.expected);
     return built_.builder.output(built_.builder.value(out.before));
   }
-  pte::ValueIndex add(Result) { return outs_.items.size() == 1 ? outs_.items[0] : built_.builder.value(outs_); }
+  pte::ValueIndex add(Result) {
+    if (list_) return *list_;
+    return outs_.items.size() == 1 ? outs_.items[0] : built_.builder.value(outs_);
+  }
   pte::ValueIndex add(const pte::Value& value) { return built_.builder.value(value); }
 
   Built built_;
   pte::TensorList outs_;
+  std::optional<pte::ValueIndex> list_;
 };
 
 inline Expected<std::vector<std::optional<Tensor>>> computed(const Built& built) {

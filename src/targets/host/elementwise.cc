@@ -150,16 +150,6 @@ Expected<void> run_scaled_binary(RunningCall& call) {
   }
   return call.store(3, op, NoAttrs{}, left, right);
 }
-template <Op op>
-Expected<void> run_with_number(RunningCall& call) {
-  const Tensor input = TRY(call.tensor(0));
-  return call.store(2, op, NoAttrs{}, input, TRY(number_beside(call, 1, input)));
-}
-Expected<void> run_add_number(RunningCall& call) {
-  if (TRY(call.number(2)) != 1) return fail(ErrorKind::kUnsupported, "an alpha other than 1");
-  const Tensor input = TRY(call.tensor(0));
-  return call.store(3, Op::kAdd, NoAttrs{}, input, TRY(number_beside(call, 1, input)));
-}
 Expected<void> run_power_of_number(RunningCall& call) {
   const Tensor exponent = TRY(call.tensor(1));
   const Tensor base = TRY(number_beside(call, 0, exponent));
@@ -191,6 +181,29 @@ Expected<void> run_clamp(RunningCall& call) {
   if (!call.is_none(2)) attrs.max = TRY(call.number(2));
   return call.store(3, Op::kClamp, attrs, TRY(call.tensor(0)));
 }
+Expected<void> run_hardtanh(RunningCall& call) {
+  const ClampAttrs attrs{TRY(call.number(1)), TRY(call.number(2))};
+  return call.store(3, Op::kClamp, attrs, TRY(call.tensor(0)));
+}
+// Bounds of their own for each element; one of them may be missing.
+Expected<void> run_clamp_by_tensors(RunningCall& call) {
+  Tensor result = TRY(call.tensor(0));
+  if (!call.is_none(1)) result = TRY(call.compute(Op::kMaximum, NoAttrs{}, result, TRY(call.tensor(1))));
+  if (!call.is_none(2)) result = TRY(call.compute(Op::kMinimum, NoAttrs{}, result, TRY(call.tensor(2))));
+  return call.set_tensor(3, result);
+}
+// log(x / (1 - x)) of x between eps and 1 - eps.
+Expected<void> run_logit(RunningCall& call) {
+  Tensor input = TRY(call.tensor(0));
+  if (!is_floating(input.dtype())) input = TRY(call.compute(Op::kCast, DTypeAttrs{DType::kF32}, input));
+  if (!call.is_none(1)) {
+    const double eps = TRY(call.number(1));
+    input = TRY(call.compute(Op::kClamp, ClampAttrs{eps, 1 - eps}, input));
+  }
+  const Tensor one = TRY(call.compute(Op::kCast, DTypeAttrs{input.dtype()}, scalar(1.0)));
+  const Tensor rest = TRY(call.compute(Op::kSub, NoAttrs{}, one, input));
+  return call.store(2, Op::kLog, NoAttrs{}, TRY(call.compute(Op::kDiv, NoAttrs{}, input, rest)));
+}
 Expected<void> run_gelu(RunningCall& call) {
   const std::string how = TRY(call.text(1));
   if (how != "tanh" && how != "none") return bad_input("an approximation of gelu that is neither tanh nor none");
@@ -212,9 +225,6 @@ constexpr Kernel unary(std::string_view name, ElementTypes types = ElementTypes:
 
 constexpr Kernel kElementwiseKernels[] = {
     {names::kAdd, "ttn", run_scaled_binary<Op::kAdd>, {Op::kAdd, write_sum}},
-    {names::kAddNumber, "tnn", run_add_number},
-    {names::kEqNumber, "tn", run_with_number<Op::kEq>},
-    {names::kLtNumber, "tn", run_with_number<Op::kLt>},
     {names::kSub, "ttn", run_scaled_binary<Op::kSub>, {Op::kSub, write_sum, ElementTypes::kNoBool}},
     binary<Op::kAtan2>("aten::atan2.out"),
     binary<Op::kBitwiseAnd>("aten::bitwise_and.Tensor_out"),
@@ -272,6 +282,9 @@ constexpr Kernel kElementwiseKernels[] = {
     unary<Op::kTrunc>("aten::trunc.out", ElementTypes::kNoBool),
     {"aten::relu.out", "t", run_relu},
     {names::kClamp, "tmm", run_clamp, {Op::kClamp, write_clamp, ElementTypes::kNoBool}},
+    {"aten::hardtanh.out", "tnn", run_hardtanh},
+    {"aten::clamp.Tensor_out", "too", run_clamp_by_tensors},
+    {"aten::logit.out", "tm", run_logit},
     {"aten::gelu.out", "ts", run_gelu, {.op = Op::kGelu, .write = write_gelu, .widens = true}},
     {"aten::elu.out", "tnnn", run_elu, {Op::kElu, write_elu}},
     {"aten::leaky_relu.out", "tn", run_leaky_relu, {.op = Op::kLeakyRelu, .write = write_leaky_relu, .widens = true}},

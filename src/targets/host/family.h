@@ -1,6 +1,7 @@
 // The files of the table, by family of kernels, and what they share.
 #pragma once
 
+#include <numeric>
 #include <span>
 
 #include "targets/host/kernel.h"
@@ -25,6 +26,8 @@ Family image_family();
 Family norm_family();
 Family type_family();
 Family primitive_family();
+Family number_family();
+Family copy_family();
 
 // The call of the row's kernel with the inputs and nothing else.
 Expected<void> write_inputs(NodeWriter& node);
@@ -38,6 +41,12 @@ Expected<void> run_binary(RunningCall& call) {
 template <Op op>
 constexpr Kernel binary(std::string_view name, ElementTypes types = ElementTypes::kNumbers) {
   return {name, "tt", run_binary<op>, {op, write_inputs, types}};
+}
+
+inline Ints all_axes(const Tensor& tensor) {
+  Ints axes(tensor.sizes().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 // A tensor without axes.

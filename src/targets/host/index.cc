@@ -95,11 +95,24 @@ Expected<void> run_scatter(RunningCall& call) {
   const ScatterAttrs attrs{TRY(call.axis(1, input.rank())), mode};
   return call.store(4, op, attrs, input, TRY(call.tensor(2)), TRY(call.tensor(3)));
 }
+Expected<void> run_scatter_number(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const Tensor index = TRY(call.tensor(2));
+  const ScatterAttrs attrs{TRY(call.axis(1, input.rank())), ScatterMode::kSet};
+  const Tensor number = TRY(call.compute(Op::kCast, DTypeAttrs{input.dtype()}, scalar(TRY(call.number(3)))));
+  const ShapeAttrs shape{Dims(index.sizes().begin(), index.sizes().end())};
+  return call.store(4, Op::kScatter, attrs, input, index, TRY(call.compute(Op::kExpand, shape, number)));
+}
 // The type is that of the result.
 Expected<void> run_arange(RunningCall& call) {
   const ArangeAttrs attrs{Dim(TRY(call.integer(0))), Dim(TRY(call.integer(1))), TRY(call.integer(2)),
                           TRY(call.tensor(3)).dtype()};
   return call.store(3, Op::kArange, attrs);
+}
+
+Expected<void> run_arange_from_zero(RunningCall& call) {
+  const ArangeAttrs attrs{Dim(0), Dim(TRY(call.integer(0))), 1, TRY(call.tensor(1)).dtype()};
+  return call.store(1, Op::kArange, attrs);
 }
 
 constexpr Kernel kIndexKernels[] = {
@@ -108,10 +121,12 @@ constexpr Kernel kIndexKernels[] = {
     {names::kEmbedding, "ttibb", run_embedding},
     {names::kGather, "titb", run_gather, {.op = Op::kGather, .write = write_gather, .takes_quantized = true}},
     {"aten::scatter.src_out", "titt", run_scatter<Op::kScatter, ScatterMode::kSet>, {Op::kScatter, write_scatter}},
+    {"aten::scatter.value_out", "titn", run_scatter_number},
     {"aten::scatter_add.out",
      "titt",
      run_scatter<Op::kScatterReduce, ScatterMode::kAdd>,
      {Op::kScatterReduce, write_scatter_reduce}},
+    {"aten::arange.out", "n", run_arange_from_zero},
     {"aten::arange.start_out", "nnn", run_arange, {Op::kArange, write_arange}},
 };
 constexpr WrittenOp kIndexComposites[] = {

@@ -18,7 +18,7 @@ const Table& table() {
     Table all;
     for (const Family& family :
          {elementwise_family(), division_family(), movement_family(), index_family(), reduce_family(), product_family(),
-          image_family(), norm_family(), type_family(), primitive_family()}) {
+          image_family(), norm_family(), type_family(), primitive_family(), number_family(), copy_family()}) {
       all.kernels.insert(all.kernels.end(), family.kernels.begin(), family.kernels.end());
       all.ops.insert(all.ops.end(), family.composites.begin(), family.composites.end());
     }
@@ -116,6 +116,7 @@ bool fits(const Kernel& kernel, const pte::Plan& plan, std::span<const pte::Valu
   const auto results = args.subspan(kernel.arguments.size());
   if (kernel.writes_first) return results[0] == args[0];
   if (kernel.outs == 0) return is<std::int64_t, double, bool, pte::Tensor>(plan.values[results[0]]);
+  if (kernel.writes_list) return results[0] == results[1] && is<pte::TensorList>(plan.values[results[0]]);
   for (std::size_t i = 0; i < kernel.outs; ++i) {
     if (!is<pte::Tensor>(plan.values[results[i]])) return false;
   }

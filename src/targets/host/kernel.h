@@ -53,6 +53,7 @@ struct Kernel {
   IoRole io_role = IoRole::kNone;
   std::size_t outs = 1;       // tensors that it writes; 0 for a primitive, which gives a number
   bool writes_first = false;  // it has no outs: its result is its first argument
+  bool writes_list = false;   // its out is a list of tensors, as long as the result has parts
 
   // How many arguments a call has: outs included, and once more the result.
   std::size_t arity() const { return arguments.size() + outs + 1; }

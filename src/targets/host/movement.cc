@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "targets/host/family.h"
 
@@ -188,9 +187,7 @@ Expected<void> run_permute(RunningCall& call) {
 
 Expected<void> run_transpose(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  AxesAttrs attrs;
-  attrs.axes.resize(input.sizes().size());
-  std::iota(attrs.axes.begin(), attrs.axes.end(), 0);
+  AxesAttrs attrs{all_axes(input)};
   const auto first = static_cast<std::size_t>(TRY(call.axis(1, input.rank())));
   const auto second = static_cast<std::size_t>(TRY(call.axis(2, input.rank())));
   std::swap(attrs.axes[first], attrs.axes[second]);

@@ -1,6 +1,5 @@
 // Kernels that reduce axes or run along one.
 #include <algorithm>
-#include <numeric>
 
 #include "interpret/half.h"
 #include "targets/host/family.h"
@@ -149,10 +148,7 @@ Expected<void> write_argsort(NodeWriter& node) {
 Expected<Ints> axes_to_reduce(const RunningCall& call, std::size_t i, const Tensor& input) {
   Ints axes;
   if (!call.is_none(i)) axes = TRY(call.axes(i, input.rank()));
-  if (axes.empty()) {
-    axes.resize(input.sizes().size());
-    std::iota(axes.begin(), axes.end(), 0);
-  }
+  if (axes.empty()) return all_axes(input);
   std::ranges::sort(axes);
   return axes;
 }
@@ -180,6 +176,33 @@ Expected<void> run_extreme(RunningCall& call) {
   const ReduceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim};
   return call.store(3, op, attrs, input);
 }
+// One axis by number, and all of them without one.
+template <Op op>
+Expected<void> run_along_axis(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const bool keepdim = TRY(call.boolean(2));
+  return call.store(3, op, ReduceAttrs{{TRY(call.axis(1, input.rank()))}, keepdim}, input);
+}
+template <Op op>
+Expected<void> run_over_all(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  return call.store(1, op, ReduceAttrs{all_axes(input), false}, input);
+}
+template <Op op>
+Expected<void> run_sum_over_all(RunningCall& call) {
+  const Tensor input = TRY(summand(call, 1));
+  return call.store(2, op, ReduceAttrs{all_axes(input), false}, input);
+}
+// The extreme of an axis and its position.
+template <Op op, Op position>
+Expected<void> run_extreme_and_position(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const bool keepdim = TRY(call.boolean(2));
+  const ReduceAttrs attrs{{TRY(call.axis(1, input.rank()))}, keepdim};
+  const Tensor positions = TRY(call.compute(position, attrs, input));
+  TRY(call.store(3, op, attrs, input));
+  return call.set_tensor(4, positions);
+}
 Expected<void> run_prod(RunningCall& call) {
   const Tensor input = TRY(summand(call, 3));
   const bool keepdim = TRY(call.boolean(2));
@@ -204,6 +227,23 @@ Expected<void> run_variance(RunningCall& call) {
   const bool keepdim = TRY(call.boolean(3));
   const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim, correction};
   return call.store(4, Op::kVariance, attrs, input);
+}
+// The divisor is one less than the count where it is unbiased.
+Expected<void> run_unbiased_variance(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const double correction = TRY(call.boolean(2)) ? 1 : 0;
+  const bool keepdim = TRY(call.boolean(3));
+  const VarianceAttrs attrs{TRY(axes_to_reduce(call, 1, input)), keepdim, correction};
+  return call.store(4, Op::kVariance, attrs, input);
+}
+Expected<void> run_variance_and_mean(RunningCall& call) {
+  const Tensor input = TRY(call.tensor(0));
+  const double correction = call.is_none(2) ? 1 : TRY(call.number(2));
+  const bool keepdim = TRY(call.boolean(3));
+  const Ints axes = TRY(axes_to_reduce(call, 1, input));
+  const Tensor mean = TRY(call.compute(Op::kMean, ReduceAttrs{axes, keepdim}, input));
+  TRY(call.store(4, Op::kVariance, VarianceAttrs{axes, keepdim, correction}, input));
+  return call.set_tensor(5, mean);
 }
 Expected<void> run_running_sum(RunningCall& call) {
   const Tensor input = TRY(summand(call, 2));
@@ -236,9 +276,25 @@ constexpr Kernel kReduceKernels[] = {
     {"aten::amax.out", "tIb", run_extreme<Op::kAmax>, {Op::kAmax, write_extreme}},
     {"aten::amin.out", "tIb", run_extreme<Op::kAmin>, {Op::kAmin, write_extreme}},
     {names::kAny, "tJb", run_extreme<Op::kAny>, {Op::kAny, write_extreme}},
+    {"aten::any.out", "tib", run_along_axis<Op::kAny>},
+    {"aten::any.all_out", "t", run_over_all<Op::kAny>},
+    {"aten::max.unary_out", "t", run_over_all<Op::kAmax>},
+    {"aten::min.unary_out", "t", run_over_all<Op::kAmin>},
+    {.name = "aten::max.dim_max",
+     .arguments = "tib",
+     .run = run_extreme_and_position<Op::kAmax, Op::kArgmax>,
+     .outs = 2},
+    {.name = "aten::min.dim_min",
+     .arguments = "tib",
+     .run = run_extreme_and_position<Op::kAmin, Op::kArgmin>,
+     .outs = 2},
+    {"aten::prod.out", "tf", run_sum_over_all<Op::kProd>},
+    {"aten::mean.dtype_out", "tf", run_sum_over_all<Op::kMean>},
     {"aten::argmax.out", "tjb", run_position<Op::kArgmax>, {Op::kArgmax, write_position, ElementTypes::kNoBool}},
     {"aten::argmin.out", "tjb", run_position<Op::kArgmin>, {Op::kArgmin, write_position, ElementTypes::kNoBool}},
     {"aten::var.correction_out", "tJmb", run_variance, {.op = Op::kVariance, .write = write_variance, .widens = true}},
+    {"aten::var.out", "tJbb", run_unbiased_variance},
+    {.name = "aten::var_mean.correction_out", .arguments = "tJmb", .run = run_variance_and_mean, .outs = 2},
     {names::kCumsum, "tif", run_running_sum, {.op = Op::kCumsum, .write = write_running_sum, .widens = true}},
     {"aten::_softmax.out", "tib", run_softmax<Op::kSoftmax>, {Op::kSoftmax, write_softmax}},
     {"aten::_log_softmax.out", "tib", run_softmax<Op::kLogSoftmax>, {Op::kLogSoftmax, write_softmax}},

@@ -128,6 +128,20 @@ Expected<void> RunningCall::set_tensor(std::size_t i, const Tensor& result) {
   return write(*tensor, result);
 }
 
+Expected<void> RunningCall::set_tensors(std::size_t i, const std::vector<Tensor>& results) {
+  const auto* list = std::get_if<pte::TensorList>(&slot(i));
+  if (list == nullptr) return wrong_kind(i, "list of tensors");
+  if (list->items.size() != results.size()) {
+    return bad_input(fmt::format("{} results for a list of {}", results.size(), list->items.size()));
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    auto* tensor = std::get_if<LiveTensor>(&slots_[list->items[k]]);
+    if (tensor == nullptr) return wrong_kind(i, "list of tensors");
+    TRY(write(*tensor, results[k]));
+  }
+  return {};
+}
+
 Expected<void> RunningCall::set_number(std::size_t i, std::variant<std::int64_t, double, bool> number) {
   Slot& slot = slots_[args_[i]];
   // What other values rely on, such as a list's members, must keep its kind.

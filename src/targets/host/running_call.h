@@ -24,6 +24,8 @@ class RunningCall {
       : slots_(slots), args_(args), most_bytes_(most_bytes) {}
 
   bool is_none(std::size_t i) const { return std::holds_alternative<pte::None>(slot(i)); }
+  bool is_real(std::size_t i) const { return std::holds_alternative<double>(slot(i)); }
+  bool is_boolean(std::size_t i) const { return std::holds_alternative<bool>(slot(i)); }
   bool is_tensor(std::size_t i) const { return std::holds_alternative<LiveTensor>(slot(i)); }
   Expected<Tensor> tensor(std::size_t i) const;
   Expected<std::vector<Tensor>> tensors(std::size_t i) const;
@@ -58,6 +60,8 @@ class RunningCall {
   }
 
   Expected<void> set_tensor(std::size_t i, const Tensor& tensor);
+  // The tensors of a list, as many as it has.
+  Expected<void> set_tensors(std::size_t i, const std::vector<Tensor>& tensors);
   // Both at once: computes argument i, without a copy where its memory is as the kernels write it.
   Expected<void> store(std::size_t i, Op op, const Attrs& attrs, const std::vector<Tensor>& inputs);
   template <std::same_as<Tensor>... Tensors>
