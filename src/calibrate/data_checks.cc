@@ -86,19 +86,28 @@ Words words_of(DataProblem problem, const InputData& input) {
                           "there), or export the model with an example that is like its data",
                           static_cast<double>(seen.min), static_cast<double>(seen.max), input.seen.samples,
                           static_cast<double>(input.example->min), static_cast<double>(input.example->max))};
+    case DataProblem::kInterleaved:
+      return {"interleaved-input",
+              fmt::format("looks like images with channels last (NHWC) in {} samples, but the model takes them first "
+                          "(NCHW): along its rows, numbers as far apart as there are channels are nearer to each other "
+                          "than neighbours; transpose the data instead of reshaping it, or compile with "
+                          "--input-layout nhwc and keep its shape",
+                          input.seen.samples)};
   }
   return {};
 }
 
 }  // namespace
 
-std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments* example) {
-  const Moments& moments = seen.moments;
+std::optional<DataProblem> problem_of(const InputData& input) {
+  const Moments* example = input.example ? &*input.example : nullptr;
+  const Moments& moments = input.seen.moments;
   if (moments.count == 0) return std::nullopt;
   const bool is_same = example != nullptr && example->min == moments.min && example->max == moments.max;
   if (is_constant(moments)) return is_same ? std::nullopt : std::optional(DataProblem::kConstant);
   if (is_tiny(moments)) return DataProblem::kTiny;
-  if (has_outliers(seen)) return DataProblem::kOutliers;
+  if (has_outliers(input.seen)) return DataProblem::kOutliers;
+  if (input.pixels.is_interleaved() && !input.example_pixels.is_interleaved()) return DataProblem::kInterleaved;
   if (example == nullptr || example->count == 0 || example->min == example->max) return std::nullopt;
   const double factor = magnitude(moments) / magnitude(*example);
   if (factor > kFar || factor < 1 / kFar) return DataProblem::kUnlikeExample;
@@ -107,7 +116,7 @@ std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments
 
 void warn_of_inputs(const Graph& graph, std::span<const InputData> inputs, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto problem = problem_of(inputs[i].seen, inputs[i].example ? &*inputs[i].example : nullptr);
+    const auto problem = problem_of(inputs[i]);
     if (!problem) continue;
     const std::string& name = graph[graph.inputs()[i]].name;
     const Words words = words_of(*problem, inputs[i]);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/diag.h"
+#include "calibrate/interleaving.h"
 #include "ir/graph.h"
 #include "stats/statistics.h"
 
@@ -19,18 +20,21 @@ enum class DataProblem : std::uint8_t {
   kTiny,           // all numbers are next to nothing
   kOutliers,       // a few numbers are so large that all others fall into one or two int8 steps
   kUnlikeExample,  // far larger or smaller than the archive's example
+  kInterleaved,    // channels last in the shape of channels first
 };
-
-// Of the numbers of one input over all samples. `example` is what the archive's example has, where there is one; one
-// that is constant itself says nothing.
-std::optional<DataProblem> problem_of(const ValueStatistics& seen, const Moments* example);
 
 // What was seen of one input of the model.
 struct InputData {
   ValueStatistics seen;  // nothing for an input that is not f32
   std::optional<Moments> example;
   std::optional<std::size_t> largest_in;  // the sample that has the largest magnitude, where that is known
+  Interleaving pixels;
+  Interleaving example_pixels;
 };
+
+// The numbers of one input over all samples, and beside those of the archive's example, where there is one; one that is
+// constant itself says nothing.
+std::optional<DataProblem> problem_of(const InputData& input);
 
 // A warning for each input with a problem.
 void warn_of_inputs(const Graph& graph, std::span<const InputData> inputs, Diagnostics& diagnostics);

@@ -24,6 +24,7 @@ std::vector<InputData> inputs_with(const Graph& graph, const std::optional<Sampl
   std::vector<InputData> inputs(graph.inputs().size());
   for (std::size_t i = 0; example && i < inputs.size(); ++i) {
     if ((*example)[i].dtype() == DType::kF32) inputs[i].example = measure((*example)[i].data<float>());
+    inputs[i].example_pixels.add((*example)[i]);
   }
   return inputs;
 }
@@ -37,6 +38,7 @@ void add(InputData& input, const Tensor& tensor, std::size_t number) {
   input.seen.moments.merge(moments);
   const auto innermost = static_cast<std::size_t>(tensor.rank() == 0 ? 1 : tensor.sizes().back());
   input.seen.histogram.add(numbers, histogram_stride(numbers.size(), innermost), moments.min, moments.max);
+  input.pixels.add(tensor);
   ++input.seen.samples;
 }
 
@@ -62,7 +64,7 @@ enum class Worth : std::uint8_t { kFine, kUnlikeExample, kBroken, kEmpty };
 Worth worth_of(const std::vector<InputData>& inputs) {
   Worth worst = Worth::kFine;
   for (const InputData& input : inputs) {
-    const auto problem = problem_of(input.seen, input.example ? &*input.example : nullptr);
+    const auto problem = problem_of(input);
     if (!problem) continue;
     const bool is_empty = problem == DataProblem::kConstant || problem == DataProblem::kTiny;
     worst = std::max(worst, is_empty                            ? Worth::kEmpty

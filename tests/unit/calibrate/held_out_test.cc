@@ -15,8 +15,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Graph graph_of_one_input() {
-  auto graph = parse_graph("graph\n  input %x : f32[1,64]\n  return %x\n");
+Graph graph_of_one_input(const std::string& shape = "1,64") {
+  auto graph = parse_graph("graph\n  input %x : f32[" + shape + "]\n  return %x\n");
   CHECK(graph.has_value(), graph ? "" : graph.error().text());
   return *std::move(graph);
 }
@@ -39,8 +39,8 @@ struct Found {
   std::vector<std::string> codes;
   std::string text;
 };
-Found look(std::vector<Sample> samples, const std::optional<Sample>& example) {
-  const Graph graph = graph_of_one_input();
+Found look(std::vector<Sample> samples, const std::optional<Sample>& example, const std::string& shape = "1,64") {
+  const Graph graph = graph_of_one_input(shape);
   const auto source = given_samples(std::move(samples));
   Diagnostics diagnostics;
   auto held_out = hold_out(graph, *source, example, 4, diagnostics);
@@ -113,6 +113,42 @@ TEST(HeldOut, DataUnlikeTheExampleAreNamed) {
   EXPECT_THAT(look(many(32, 100), noise(99)).codes, ElementsAre("unlike-example"));
   EXPECT_THAT(look(many(32, 0.01F), noise(99)).codes, ElementsAre("unlike-example"));
   EXPECT_THAT(look(many(32, 4), noise(99)).codes, IsEmpty());
+}
+
+// A smooth image of three colours, in planes or pixel by pixel, in the shape of planes.
+Sample image(float phase, bool interleaved) {
+  constexpr std::size_t kChannels = 3;
+  constexpr std::size_t kSize = 16;
+  Tensor tensor(DType::kF32, {1, kChannels, kSize, kSize});
+  const auto numbers = tensor.mutable_data<float>();
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    for (std::size_t at = 0; at < kSize * kSize; ++at) {
+      const auto y = static_cast<float>(at / kSize);
+      const auto x = static_cast<float>(at % kSize);
+      const float colour = std::sin(phase + 0.2F * x + 0.1F * y + 2 * static_cast<float>(c));
+      numbers[interleaved ? at * kChannels + c : c * kSize * kSize + at] = colour;
+    }
+  }
+  return {tensor};
+}
+std::vector<Sample> images(bool interleaved) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 8; ++i) samples.push_back(image(static_cast<float>(i), interleaved));
+  return samples;
+}
+Found look_at_images(bool interleaved, const std::optional<Sample>& example) {
+  return look(images(interleaved), example, "1,3,16,16");
+}
+
+TEST(HeldOut, ChannelsLastInTheShapeOfChannelsFirstAreNamed) {
+  EXPECT_THAT(look_at_images(false, std::nullopt).codes, IsEmpty());
+  EXPECT_THAT(look_at_images(true, std::nullopt).codes, ElementsAre("interleaved-input"));
+  EXPECT_THAT(look_at_images(true, image(9, false)).codes, ElementsAre("interleaved-input"));
+  EXPECT_THAT(look_at_images(true, image(9, true)).codes, IsEmpty());
+  Sample grey = image(9, false);  // noise has no neighbours
+  std::mt19937 random(7);
+  for (float& number : grey[0].mutable_data<float>()) number = static_cast<float>(random() % 1000) / 1000;
+  EXPECT_THAT(look({grey}, std::nullopt, "1,3,16,16").codes, IsEmpty());
 }
 
 TEST(HeldOut, NumbersThatAreNoneAreRefused) {
