@@ -32,6 +32,7 @@ struct Edge {
   double ratio = 0;  // log2 of the wider own range over the narrower
   double width = 0;  // of the input's own range
   bool is_fused = false;
+  bool computes = false;  // the op makes new numbers and shares all the same: a rescale must not clip what it reads
 };
 
 // The width of the range that a reader outside of a group wants one of its values to have.
@@ -139,6 +140,7 @@ class Solver {
           continue;
         }
         Edge edge{{NodeId{n}, i}, value, node.outputs[0], elements_of(graph_, value), 0, 0, in_.is_fused[n]};
+        edge.computes = shares_what_it_computes(node.op);
         if (edge.is_fused && !is_made_in_float(value)) {
           is_hidden_[value.index] = true;
         } else {
@@ -205,7 +207,16 @@ class Solver {
   void find_finest() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (in_.precision[n] != Precision::kQuantized || !takes_numbers(node.op)) continue;
+      if (in_.precision[n] != Precision::kQuantized) continue;
+      if (shares_what_it_computes(node.op)) {
+        // A mean is finer than what it is made of, but has to be in the same steps.
+        double& finest = finest_[node.outputs[0].index];
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+          if (finest > 0 && is_data_input(node.op, i)) finest = std::max(finest, finest_[node.inputs[i].index]);
+        }
+        continue;
+      }
+      if (!takes_numbers(node.op)) continue;
       double before = kUnlimited;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId input = node.inputs[i];
@@ -224,6 +235,11 @@ class Solver {
     if (op == Op::kForeign || !must_share(in_.target.integers, op)) return false;
     const QFlow flow = def(op).flow;
     return flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs || flow == QFlow::kNarrowsRange;
+  }
+
+  // Whether the op makes new numbers, which the device can only write in the steps of what it reads.
+  bool shares_what_it_computes(Op op) const {
+    return op != Op::kForeign && def(op).flow == QFlow::kComputes && must_share(in_.target.integers, op);
   }
 
   State alone(ValueId id) {
@@ -249,6 +265,11 @@ class Solver {
       if (!is_quantized_[i]) continue;
       State& state = states_[groups_.find(i)];
       state = groups_.find(i) == i ? alone(ValueId{i}) : joined(state, alone(ValueId{i}));
+    }
+    for (const Edge& edge : edges_) {
+      if (!edge.computes || !counts(edge.input) || !counts(edge.result)) continue;
+      State& state = states_[groups_.find(edge.result.index)];
+      state.range = hull(state.range, *ranges_.own(edge.input));
     }
     // What a constant brings is there whatever happens to the other ties of its node.
     for (const Tie& tie : constant_ties_) {
@@ -400,7 +421,12 @@ class Solver {
       grouping.cuts.push_back(cut_of(refused));
     }
     for (std::size_t i = 0; i < edges_.size(); ++i) {
-      if (!is_cut[i]) grouping.groups[*grouping.group_of[edges_[i].result.index]].ties.push_back(edges_[i].tie);
+      Group& group = grouping.groups[*grouping.group_of[edges_[i].result.index]];
+      if (!is_cut[i]) {
+        group.ties.push_back(edges_[i].tie);
+      } else if (edges_[i].computes && counts(edges_[i].input)) {
+        group.held.push_back(edges_[i].input);
+      }
     }
     for (const Tie& tie : constant_ties_) {
       Group& group = grouping.groups[*grouping.group_of[graph_[tie.node].outputs[0].index]];

@@ -168,7 +168,8 @@ Expected<bool> choose_parameters(const Graph& graph, const Pins& pins, const std
     count_losses(group);
     return true;
   }
-  const std::vector<ValueId> counting = counting_members(graph, group, is_fused);
+  std::vector<ValueId> counting = counting_members(graph, group, is_fused);
+  counting.insert(counting.end(), group.held.begin(), group.held.end());
   const bool is_known = std::ranges::all_of(counting, [&](ValueId id) { return ranges.is_known(id); });
   if (!is_known) {
     group.quant = unknown_parameters(graph, group);

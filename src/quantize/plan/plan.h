@@ -75,6 +75,7 @@ struct Member {
 // Values with one set of parameters.
 struct Group {
   std::vector<Member> members;  // by ValueId
+  std::vector<ValueId> held;    // of other groups: rescaled to this one for an op that computes, which must not clip
   std::vector<Tie> ties;        // what brought them together
   Range range;
   DType storage = DType::kI8;

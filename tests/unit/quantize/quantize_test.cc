@@ -315,6 +315,23 @@ TEST(Equalize, GivesBranchesOfAJoinOneRange) {
   }
 }
 
+TEST(Sharing, MeansThatCannotRescaleHoldAllThatTheyRead) {
+  // The means are 1 and 2, eight times narrower than what they are made of: in steps of their own the pool would read
+  // clipped numbers, and give means of those.
+  const Planned pool = planned(R"(graph
+  input %x : f32[1,1,2,4]
+  const %a : f32[1,1,1,1] = [1.0]
+  %conv = conv2d(%x, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,1,2,4]
+  %mean = avg_pool2d(%conv) kernel=[2,2] stride=[2,2] padding=[0,0,0,0] : f32[1,1,1,2]
+  %end = conv2d(%mean, %a) stride=[1,1] padding=[0,0,0,0] dilation=[1,1] : f32[1,1,1,2]
+  return %end
+)",
+                               {floats({1, 1, 2, 4}, {8, -8, 9, -8, 8, -4, 8, -1})}, {}, *find_target("ethos-u55-128"));
+  EXPECT_LE(pool.group("mean").range.min, -7);
+  EXPECT_GE(pool.group("mean").range.max, 8);
+  EXPECT_EQ(pool.count(Op::kRescale), 0U);
+}
+
 TEST(Clamps, AreDroppedAtTheEndsOfTheRangeAndKeptInside) {
   // The group of a relu ends at zero: nothing is left to clamp.
   const Planned relu = planned(kTwoConvs, kImage);
