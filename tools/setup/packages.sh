@@ -43,6 +43,10 @@ as_root() {
   fi
 }
 
+can_be_root() {
+  [[ $(id -u) == 0 ]] || { command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; }
+}
+
 apt_get() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 \
     -o Acquire::Retries=3 "$@"
@@ -53,7 +57,13 @@ update_lists() {
   [[ -z ${lists_are_fresh:-} ]] || return 0
   lists_are_fresh=yes
   mkdir -p "$state_dir"
-  apt_get update >"$state_dir/apt-update.log" 2>&1 || true
+  with_heartbeat apt_get update >"$state_dir/apt-update.log" || true
+}
+
+# What the set-up will still need besides a group: so that who installs by hand does it once.
+missing_of_all() {  # group
+  missing_of "$1"
+  [[ $1 != build ]] || has_xnnpack || missing_of "$(xnnpack_group)"
 }
 
 install_group() {
@@ -61,13 +71,13 @@ install_group() {
   missing=$(missing_of "$1" | paste -sd ' ')
   [[ -n $missing ]] || return 0
   command -v apt-get >/dev/null || die "This set-up is for Debian 12 and later, and there is no apt-get here."
-  [[ $(id -u) == 0 ]] || command -v sudo >/dev/null ||
-    die "Packages are missing and there is no sudo. Run once as root:" "  apt-get install $missing"
+  can_be_root || die "Packages are missing, and this is neither root nor has sudo. Run once as root:" \
+    "  apt-get install --no-install-recommends $(missing_of_all "$1" | sort -u | paste -sd ' ')"
 
   say "Installing $missing"
   update_lists
   # shellcheck disable=SC2086  # a list of words
-  if ! apt_get install -y --no-install-recommends $missing >"$state_dir/apt-install.log" 2>&1; then
+  if ! with_heartbeat apt_get install -y --no-install-recommends $missing >"$state_dir/apt-install.log"; then
     tail -n 20 "$state_dir/apt-update.log" "$state_dir/apt-install.log" >&2
     die "apt-get could not install them; its log is above and in $state_dir/apt-install.log"
   fi

@@ -12,18 +12,19 @@ xnnpack_stamp() {
   cat "$packages_file" tools/setup/{xnnpack.sh,unpack_xnnpack,retarget_version_need.cc} /etc/os-release | sha256sum
 }
 
-setup_xnnpack() {
-  ! has_xnnpack || return 0
+# The group of packages that XNNPACK comes with here: the distribution's own, or what unpacks a newer one.
+xnnpack_group() {
   local least offered
   least=$(packages_of xnnpack | awk '$1 == "libxnnpack-dev" { print $2 }')
-  [[ -n $(candidate_of libxnnpack-dev) ]] || update_lists
   offered=$(candidate_of libxnnpack-dev)
-  if [[ -n $offered ]] && dpkg --compare-versions "$offered" ge "$least"; then
-    install_group xnnpack
-    return
-  fi
+  if [[ -n $offered ]] && dpkg --compare-versions "$offered" ge "$least"; then echo xnnpack; else echo unpack; fi
+}
 
-  install_group unpack
+setup_xnnpack() {
+  ! has_xnnpack || return 0
+  [[ -n $(candidate_of libxnnpack-dev) ]] || update_lists
+  install_group "$(xnnpack_group)"
+  [[ $(xnnpack_group) == unpack ]] || return 0
   [[ -n $(debian_mirror) ]] || update_lists
   [[ -n $(debian_mirror) ]] || die "None of this machine's apt sources is Debian's archive; XNNPACK comes from there."
   say "Unpacking Debian 13's XNNPACK into $xnnpack_prefix (this release has none that is new enough)"
@@ -31,7 +32,7 @@ setup_xnnpack() {
   mkdir -p "$state_dir"
   packages=$(packages_of prefix)
   # shellcheck disable=SC2086  # a list of words
-  if ! tools/setup/unpack_xnnpack "$xnnpack_prefix.new" "$(debian_mirror)" $packages >"$log" 2>&1; then
+  if ! with_heartbeat tools/setup/unpack_xnnpack "$xnnpack_prefix.new" "$(debian_mirror)" $packages >"$log"; then
     tail -n 20 "$log" >&2
     die "Could not unpack XNNPACK; the whole log: $log"
   fi
