@@ -50,6 +50,33 @@ HostCauses::HostCauses(const Outcome& outcome) : outcome_(outcome), blamed_(outc
     if (computes(id) || !is_dequantize) blame_makers(id);
   }
   for (std::uint32_t i = 0; i < blamed_.size(); ++i) blame_readers(NodeId{i});
+  find_device_around();
+  is_split_ = outcome.places.segments.size() > 1 && delegates_with(roots()) < outcome.places.segments.size();
+}
+
+void HostCauses::find_device_around() {
+  const Graph& graph = outcome_.graph;
+  const std::size_t count = graph.nodes().size();
+  is_behind_device_.assign(count, false);
+  is_before_device_.assign(count, false);
+  const auto for_each_maker = [&](std::size_t i, const auto& act) {
+    for (const ValueId input : graph.nodes()[i].inputs) {
+      if (graph.producer(input) != nullptr) act(graph[input].index);
+    }
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for_each_maker(i, [&](std::size_t maker) {
+      if (is_behind_device_[maker] || !is_on_host(NodeId{static_cast<std::uint32_t>(maker)})) {
+        is_behind_device_[i] = true;
+      }
+    });
+  }
+  for (std::size_t i = count; i-- > 0;) {
+    const bool is_seen = is_before_device_[i] || !is_on_host(NodeId{static_cast<std::uint32_t>(i)});
+    for_each_maker(i, [&](std::size_t maker) {
+      if (is_seen) is_before_device_[maker] = true;
+    });
+  }
 }
 
 // A conversion is never a cause: another node causes it.
@@ -145,15 +172,50 @@ std::vector<CauseRow> HostCauses::rows(NodeId id) const {
     result.push_back(row_of(graph, node, code_text(outcome_.host_reason(nodes[i])->code), std::move(text)));
   }
   result.push_back(root_row(nodes.back()));
+  result.back().hint = advice(nodes.back());
   return result;
 }
 
 CauseRow HostCauses::root_row(NodeId root) const {
-  if (const auto model = kept_in_float(root)) return precision_row(outcome_, *model);
+  if (const auto model = kept_in_float(root)) {
+    CauseRow row = precision_row(outcome_, *model);
+    const std::optional<Reason>& reason = outcome_.plan->reasons[model->index];
+    if (reason && outcome_.plan->causes[model->index] == PrecisionCause::kNoIntegers) {
+      row.text = text_of(*reason, outcome_.target.label);
+    }
+    return row;
+  }
   const Reason& reason = *outcome_.host_reason(root);
-  CauseRow row = row_of(outcome_.graph, outcome_.graph[root], code_text(reason.code), text_of(reason));
-  row.hint = hint(reason.code);
-  return row;
+  return row_of(outcome_.graph, outcome_.graph[root], code_text(reason.code), text_of(reason, outcome_.target.label));
+}
+
+std::string HostCauses::remedy(NodeId root) const {
+  if (const auto model = kept_in_float(root)) {
+    const std::optional<Reason>& reason = outcome_.plan->reasons[model->index];
+    if (reason && outcome_.plan->causes[model->index] == PrecisionCause::kNoIntegers) {
+      return hint(reason->code, outcome_.target.name);
+    }
+    const std::string_view words = words_of(outcome_.plan->causes[model->index]).hint;
+    if (!words.empty()) return std::string(words);
+  }
+  return hint(outcome_.host_reason(root)->code, outcome_.target.name);
+}
+
+bool HostCauses::needs_fix(NodeId root) const {
+  const ReasonCode code = outcome_.host_reason(root)->code;
+  if (code == ReasonCode::kForeignOp || code == ReasonCode::kComplex) return true;
+  if (outcome_.places.segments.empty()) return true;
+  return is_before_device_[root.index] && is_behind_device_[root.index] && is_split_;
+}
+
+std::string HostCauses::advice(NodeId root) const {
+  if (needs_fix(root)) return remedy(root);
+  const std::size_t delegates = outcome_.places.segments.size();
+  const bool is_before = is_before_device_[root.index];
+  const bool is_behind = is_behind_device_[root.index];
+  const std::string_view where = is_before && !is_behind ? "before" : is_behind && !is_before ? "after" : "beside";
+  return fmt::format("it runs on the CPU {} the {}: {}, nothing to fix", where, outcome_.target.unit,
+                     delegates == 1 ? "still one delegate" : "it splits nothing");
 }
 
 std::string HostCauses::fix(NodeId root) const {
@@ -170,8 +232,8 @@ std::string HostCauses::fix(NodeId root) const {
     const std::size_t best = delegates_with(all);
     if (best != now) what += fmt::format(", with all {} causes out of the way {}", all.size(), best);
   }
-  const std::string todo = root_row(root).hint;
-  return todo.empty() ? what : fmt::format("{}; {}", todo, what);
+  return needs_fix(root) ? fmt::format("{}; {}", remedy(root), what)
+                         : fmt::format("{}; to change it all the same: {}", advice(root), remedy(root));
 }
 
 }  // namespace isthmus

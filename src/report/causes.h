@@ -38,6 +38,10 @@ class HostCauses {
   std::size_t delegates_with(std::span<const NodeId> roots) const;
 
   std::vector<CauseRow> rows(NodeId id) const;
+  // What the user can do about the root, or that nothing needs doing. Never empty.
+  std::string advice(NodeId root) const;
+  // Whether it costs delegates, or the CPU cannot run it either.
+  bool needs_fix(NodeId root) const;
   // The smallest change that would help, in words: what to do about the root, and what it would bring.
   std::string fix(NodeId root) const;
 
@@ -48,11 +52,18 @@ class HostCauses {
   bool computes(NodeId id) const { return !is_conversion(outcome_.graph, outcome_.graph[id]); }
   std::vector<bool> freed_by(std::span<const NodeId> roots) const;
   CauseRow root_row(NodeId root) const;
+  void find_device_around();
+  // What to do about the root, wherever it is in the model.
+  std::string remedy(NodeId root) const;
   // The model's node, where the device refuses what became of it because it has no quantized values.
   std::optional<NodeId> kept_in_float(NodeId id) const;
 
   const Outcome& outcome_;
-  std::vector<std::vector<NodeId>> blamed_;  // by node of what runs
+  // By node of what runs:
+  std::vector<std::vector<NodeId>> blamed_;
+  std::vector<bool> is_behind_device_, is_before_device_;  // some node of a delegate is among those that it waits for,
+                                                           // or among those that wait for it
+  bool is_split_ = false;  // there would be fewer delegates if all roots were on the device
 };
 
 // Why a node of the model is not quantized: the node itself, or the neighbour that causes it. Empty where it is

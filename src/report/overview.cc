@@ -35,7 +35,8 @@ std::string because_of(const Outcome& outcome, const HostCauses& host, NodeId of
   const PrecisionCause cause = outcome.plan->causes[of_model.index];
   const std::optional<Reason>& reason = outcome.plan->reasons[of_model.index];
   if (!reason || cause != PrecisionCause::kNoIntegers) return std::string(words_of(cause).sentence);
-  return fmt::format("no integer form of {}: {}", op_text(outcome.model[of_model]), sentence(reason->code));
+  return fmt::format("no integer form of {}: {}", op_text(outcome.model[of_model]),
+                     sentence(reason->code, outcome.target.label));
 }
 
 std::vector<Overview::NodesOf> count_precisions(const Outcome& outcome, const HostCauses& host) {
@@ -111,7 +112,7 @@ void add_groups(const Overview& overview, std::size_t most, std::string& out) {
   }
   if (shown < overview.groups.size()) out += fmt::format("    and {} smaller ones\n", overview.groups.size() - shown);
   for (const CompileSummary::Rescale& row : overview.summary.rescales) {
-    out += fmt::format("  rescale %{} for %{}: {}\n", row.value, row.reader, row.because);
+    out += fmt::format("  requantize %{} for %{}: {}\n", row.value, row.reader, row.because);
   }
 }
 
@@ -142,7 +143,7 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
 std::string to_text(const Overview& overview, bool is_verbose) {
   constexpr std::size_t kMaxGroups = 10;
   const CompileSummary& summary = overview.summary;
-  std::string out = fmt::format("{} for {}: {}, {} of {} nodes on the device\n", summary.model, summary.target,
+  std::string out = fmt::format("{} for {}: {}, {} of {} operators on the device\n", summary.model, summary.target,
                                 counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
   add_host(overview, out);
   if (!overview.rewrites.empty()) out += "  rewritten for the target:\n";
@@ -160,7 +161,8 @@ std::string to_text(const Overview& overview, bool is_verbose) {
     }
   }
   if (overview.conversions > 0) {
-    out += fmt::format("  {} or rescales between them\n", counted(overview.conversions, "conversion"));
+    out += fmt::format("  {} between them: quantize, dequantize, requantize\n",
+                       counted(overview.conversions, "conversion"));
   }
   if (summary.is_quantized) add_groups(overview, is_verbose ? overview.groups.size() : kMaxGroups, out);
   for (const CompileSummary::IoConversion& row : summary.io_conversions) {

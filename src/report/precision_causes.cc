@@ -60,8 +60,8 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
   if (reason && cause == PrecisionCause::kNoIntegers) {
     row.code = code_text(reason->code);
     // In float it runs on the device all the same, where that has floats: there is nothing to mend.
-    if (!outcome.target.integers.has_float) row.hint = hint(reason->code);
-    row.text = fmt::format("no integer form on {}: {}", outcome.target.name, text_of(*reason));
+    if (!outcome.target.integers.has_float) row.hint = hint(reason->code, outcome.target.name);
+    row.text = fmt::format("no integer form on {}: {}", outcome.target.name, text_of(*reason, outcome.target.label));
   } else {
     row.code = words_of(cause).code;
     row.text = words_of(cause).sentence;

@@ -55,6 +55,8 @@ struct FinishingStep {
   std::span<const FinishOption> options;
   // For a target of this name. Nothing where the step is neither asked for nor at hand: delegates stay as they are.
   Expected<std::optional<Finisher>> (*prepare)(std::string_view target, const FinishSettings& settings);
+  // What is said first where delegates stay as they are for want of it.
+  std::string_view missing;
 };
 
 }  // namespace isthmus

@@ -52,9 +52,19 @@ struct LimitText {
 // Why no device can run a node: its numbers are complex, or its operator is unknown. Nothing for all others.
 std::optional<Reason> common_refusal(const Graph& graph, const Node& node);
 
+// What a reason says of a node: "argmax of f32[1,10]"; "embedding lookup" where rows of a constant are picked.
+std::string operation_text(const Graph& graph, const Node& node);
+std::string subject_of(const Graph& graph, const Node& node);
+
+// Which of the reasons about element types it is where `fits` says which values a device computes with; not for nodes
+// whose values all fit.
+Reason type_reason(const Graph& graph, const Node& node, bool (*fits)(const TensorType& type));
+
 struct TargetDesc {
   std::string_view name;
-  std::string_view what;  // one line for people
+  std::string_view what;               // one line for people
+  std::string_view label;              // the device as people call it: "Ethos-U55"
+  std::string_view unit = "delegate";  // what its part of the model runs on: "the NPU", "the delegate"
 
   // The ops that have a form on the device, in the order of the op table.
   std::vector<Op> (*ops)();

@@ -136,9 +136,9 @@ class ProgramBuilder {
     }
     if (!written) {
       const Reason& reason = std::get<Reason>(partitioning_.place[id.index]);
-      written.error().message =
-          fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", target_.name, text_of(reason),
-                      code_text(reason.code), written.error().message, hint(reason.code));
+      written.error().message = fmt::format("it cannot run on {}: {} [{}]; and on the host: {}; {}", target_.name,
+                                            text_of(reason, target_.label), code_text(reason.code),
+                                            written.error().message, hint(reason.code, target_.name));
     }
     return within(std::move(written), [&] { return node_text(graph_, node); });
   }

@@ -138,10 +138,12 @@ std::optional<DelegateCost> delegate_cost(std::string_view target, const Blob& d
 }
 
 template <Device kDevice>
-TargetDesc desc_of(std::string_view name, std::string_view what) {
+TargetDesc desc_of(std::string_view name, std::string_view label, std::string_view what) {
   return {
       .name = name,
       .what = what,
+      .label = label,
+      .unit = kDevice == Device::kTosaInt ? "delegate" : "NPU",
       .ops = ops_on<kDevice>,
       .legalize = legalizations(kDevice),
       .forms = {.max_rank = kMaxRank,
@@ -191,6 +193,7 @@ std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
   };
   const auto check = [&](ValueId id) -> std::optional<Reason> {
     const TensorType& type = graph.type(id);
+    if (is_floating(type.dtype) && type.dtype != DType::kF32) return Reason{ReasonCode::kOtherFloat, named(id)};
     if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, named(id)};
     if (!is_quantized_or_moves(type, row.flow))
       return Reason{ReasonCode::kQuantizedType, named(id) + " is not quantized"};
@@ -226,18 +229,20 @@ std::span<const SharingRow> sharing() { return kSharing; }
 
 std::span<const TargetDesc> descs() {
   static const TargetDesc kDescs[] = {
-      desc_of<Device::kU55>("ethos-u55-128", "Arm Ethos-U55 with 128 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU55>("ethos-u55-256", "Arm Ethos-U55 with 256 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU55>("ethos-u55-32", "Arm Ethos-U55 with 32 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU55>("ethos-u55-64", "Arm Ethos-U55 with 64 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU55>("ethos-u65-256", "Arm Ethos-U65 with 256 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU55>("ethos-u65-512", "Arm Ethos-U65 with 512 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU85>("ethos-u85-1024", "Arm Ethos-U85 with 1024 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU85>("ethos-u85-128", "Arm Ethos-U85 with 128 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU85>("ethos-u85-2048", "Arm Ethos-U85 with 2048 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU85>("ethos-u85-256", "Arm Ethos-U85 with 256 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kU85>("ethos-u85-512", "Arm Ethos-U85 with 512 MACs a cycle, through TOSA and vela"),
-      desc_of<Device::kTosaInt>("tosa-int", "the integer profile of TOSA 1.0, with 16-bit activations"),
+      desc_of<Device::kU55>("ethos-u55-128", "Ethos-U55", "Arm Ethos-U55 with 128 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-256", "Ethos-U55", "Arm Ethos-U55 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-32", "Ethos-U55", "Arm Ethos-U55 with 32 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u55-64", "Ethos-U55", "Arm Ethos-U55 with 64 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u65-256", "Ethos-U65", "Arm Ethos-U65 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU55>("ethos-u65-512", "Ethos-U65", "Arm Ethos-U65 with 512 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-1024", "Ethos-U85",
+                            "Arm Ethos-U85 with 1024 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-128", "Ethos-U85", "Arm Ethos-U85 with 128 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-2048", "Ethos-U85",
+                            "Arm Ethos-U85 with 2048 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-256", "Ethos-U85", "Arm Ethos-U85 with 256 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kU85>("ethos-u85-512", "Ethos-U85", "Arm Ethos-U85 with 512 MACs a cycle, through TOSA and vela"),
+      desc_of<Device::kTosaInt>("tosa-int", "TOSA", "the integer profile of TOSA 1.0, with 16-bit activations"),
   };
   return kDescs;
 }

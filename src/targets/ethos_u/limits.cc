@@ -264,7 +264,7 @@ constexpr Limit kLimits[] = {
     {tosa::Op::kResize, kOnU55, kBatch, "the batch is one", one_image},
     {tosa::Op::kResize, kOnU55, kResizeRatio, "to the nearest pixel, by 2, 4 or 8 along both axes", resize_by_power},
     {tosa::Op::kTranspose, kOnU55, kDimRange, "all axes but any two have at most 65536 elements", transposed_product},
-    {tosa::Op::kTranspose, kOnU55, kRank, "int32 values have at most four axes", transposed_i32},
+    {tosa::Op::kTranspose, kOnU55, kRanks, "int32 values have at most four axes", transposed_i32},
 };
 
 }  // namespace

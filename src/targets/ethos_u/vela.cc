@@ -175,7 +175,9 @@ Expected<std::optional<Finisher>> prepare(std::string_view target, const FinishS
 
 }  // namespace
 
-const FinishingStep kVelaStep{"vela", kOptions, prepare};
+const FinishingStep kVelaStep{"vela", kOptions, prepare,
+                              "vela not found; this .pte contains TOSA and will not run on an Ethos-U: install "
+                              "ethos-u-vela or pass --vela. SRAM and cycles are estimates."};
 
 std::optional<VelaOptions> usual_vela_options(std::string_view target) {
   VelaOptions options;

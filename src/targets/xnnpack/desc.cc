@@ -45,6 +45,7 @@ const TargetDesc& desc() {
   static const TargetDesc desc{
       .name = "xnnpack",
       .what = "CPUs, through ExecuTorch's XNNPACK delegate",
+      .label = "XNNPACK",
       .ops = ops_with_forms,
       .legalize = legalizations(),
       .forms = {.max_rank = kMaxRank,

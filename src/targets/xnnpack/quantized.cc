@@ -83,7 +83,7 @@ class QuantizedNode {
     }
     // The library counts its axes from behind, and wants rows.
     if (type(node_.inputs[0]).rank() >= 2) return std::nullopt;
-    return Reason{ReasonCode::kRank, named(node_.inputs[0])};
+    return Reason{ReasonCode::kRanks, named(node_.inputs[0])};
   }
 
   std::optional<Reason> sharing() const {

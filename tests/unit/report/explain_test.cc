@@ -68,10 +68,12 @@ TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
   EXPECT_EQ(best.precision, "i64");
   ASSERT_EQ(best.causes.size(), 1U)
       << "not because of the softmax before it: of quantized values it would read floats as well";
-  EXPECT_THAT(to_text(best.causes[0]), HasSubstr("argmax %best (net.py:6 argmax): no integer form on integers: "));
+  EXPECT_THAT(to_text(best.causes[0]),
+              HasSubstr("argmax %best (net.py:6 argmax): XNNPACK computes in float32 and quantized int8, "));
   const Explanation soft = explain(outcome, host, *outcome.model.find("b"), {});
   ASSERT_EQ(soft.causes.size(), 1U);
-  EXPECT_THAT(to_text(soft.causes[0]), HasSubstr("softmax %b (net.py:4 softmax): no integer form on integers: "));
+  EXPECT_THAT(to_text(soft.causes[0]),
+              HasSubstr("softmax %b (net.py:4 softmax): Isthmus has no form of it for XNNPACK "));
   EXPECT_EQ(soft.causes[0].code, "no-form");
   EXPECT_THAT(soft.fix, HasSubstr("with softmax %b on the device there would be 1 delegate instead of 2"));
 }
@@ -94,8 +96,8 @@ TEST(Explain, TheOverviewCountsByRoots) {
   for (const CompileSummary::IoConversion& conversion : summary.io_conversions) causes.insert(conversion.cause);
   EXPECT_EQ(causes, (std::set<std::string>{"", "b"}));
   const std::string text = to_text(summary, false);
-  EXPECT_THAT(text, HasSubstr("on the host: softmax %b (net.py:4)\n    no integer form on integers"));
-  EXPECT_THAT(text, HasSubstr("on the host: argmax %best (net.py:6)\n    no integer form on integers"));
+  EXPECT_THAT(text, HasSubstr("on the host: softmax %b (net.py:4)\n    Isthmus has no form of it for XNNPACK"));
+  EXPECT_THAT(text, HasSubstr("on the host: argmax %best (net.py:6)\n    XNNPACK computes in float32"));
 }
 
 TEST(Explain, TwoCausesSideBySide) {
@@ -173,7 +175,7 @@ TEST_F(Cli, ExplainWithDataKnowsTheNumbers) {
   EXPECT_GT(json["group"]["scale"], 0);
   EXPECT_TRUE(json["group"]["zero_point"].is_number_integer());
   EXPECT_LT(json["group"]["range"][0], json["group"]["range"][1]);
-  EXPECT_GT(json["error"]["db"], 10);
+  EXPECT_GT(json["loss"]["db"], 10);
 }
 
 TEST_F(Cli, ExplainAnUnknownOperatorThenRefuseIt) {

@@ -10,7 +10,7 @@ namespace {
 std::optional<Reason> refuse_ranks(const NodeForm& form) {
   const std::size_t rank = form.sizes().size();
   for (std::size_t i = 0; i < form.node.inputs.size(); ++i) {
-    if (form.sizes(i).size() != rank) return Reason{ReasonCode::kRank, "operands of several ranks"};
+    if (form.sizes(i).size() != rank) return Reason{ReasonCode::kRanks, "operands of several ranks"};
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ double scale_of(const TensorType& type) { return static_cast<double>(type.quant-
 
 std::optional<Reason> refuse_two_ranks(const NodeForm& form) {
   if (form.sizes(0).size() == form.sizes(1).size()) return std::nullopt;
-  return Reason{ReasonCode::kRank, "operands of two ranks"};
+  return Reason{ReasonCode::kRanks, "operands of two ranks"};
 }
 
 // One of two operands, of the type that both have: NPUs compute with two types in three steps of 32 bits, with one type

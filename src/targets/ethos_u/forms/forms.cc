@@ -13,6 +13,7 @@
 #include "ops/known.h"
 #include "ops/table.h"
 #include "targets/ethos_u/forms/form_families.h"
+#include "targets/ethos_u/limits.h"
 #include "targets/target.h"
 
 namespace isthmus::ethos_u {
@@ -80,7 +81,11 @@ const FormRow* find_form(Op op) {
 std::optional<Reason> form_refusal(const NodeForm& form) {
   if (auto reason = common_refusal(form.graph, form.node)) return reason;
   const FormRow* row = find_form(form.node.op);
-  if (row == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(form.node.op))};
+  if (row == nullptr) return Reason{ReasonCode::kNoForm, operation_text(form.graph, form.node)};
+  if (!exists(row->core, form.device)) {
+    return Reason{ReasonCode::kLacksOperator,
+                  fmt::format("{} needs {}", subject_of(form.graph, form.node), tosa::name_of(row->core))};
+  }
   return node_refusal(form, *row);
 }
 

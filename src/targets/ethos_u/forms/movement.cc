@@ -22,7 +22,7 @@ Expected<Operand> permute(NodeLowering& lowering) { return lowering.inputs[0]; }
 
 std::optional<Reason> refuse_expand(const NodeForm& form) {
   if (form.sizes(0).size() == form.sizes().size()) return std::nullopt;
-  return Reason{ReasonCode::kRank, "new axes"};
+  return Reason{ReasonCode::kRanks, "new axes"};
 }
 Expected<Operand> expand(NodeLowering& lowering) {
   const Operand& x = lowering.inputs[0];

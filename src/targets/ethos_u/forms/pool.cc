@@ -8,7 +8,7 @@ namespace {
 
 std::optional<Reason> refuse_rank(const NodeForm& form) {
   if (form.sizes(0).size() == 4) return std::nullopt;
-  return Reason{ReasonCode::kRank, "an image without a batch"};
+  return Reason{ReasonCode::kRanks, "an image without a batch"};
 }
 
 std::optional<Reason> refuse_max_pool2d(const NodeForm& form) {

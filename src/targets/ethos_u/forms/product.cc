@@ -42,8 +42,8 @@ std::optional<Reason> refuse_matmul(const NodeForm& form) {
   if (form.type(0).dtype != form.type(1).dtype)
     return Reason{ReasonCode::kQuantizedType, "quantized values of two widths"};
   if (a.size() == 3 && b.size() == 3 && a[0] == b[0]) return std::nullopt;
-  return Reason{ReasonCode::kRank, fmt::format("a product of {} and {}, not of two batches of matrices",
-                                               numbers_text(a), numbers_text(b))};
+  return Reason{ReasonCode::kRanks, fmt::format("a product of {} and {}, not of two batches of matrices",
+                                                numbers_text(a), numbers_text(b))};
 }
 
 // From a layer's sums to its quantized values, with a factor for each result channel.

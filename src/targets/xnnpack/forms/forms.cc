@@ -80,12 +80,17 @@ bool takes_bounds(const Node& node) {
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node) {
   if (auto reason = common_refusal(graph, node)) return reason;
+  const auto fits = [](const TensorType& type) { return type.quant || type.dtype == DType::kF32; };
+  const auto is_fitting = [&](ValueId id) { return fits(graph.type(id)); };
+  if (!std::ranges::all_of(node.outputs, is_fitting) || !std::ranges::all_of(node.inputs, is_fitting)) {
+    return type_reason(graph, node, fits);
+  }
   if (auto reason = value_refusal(graph, node.outputs[0])) return reason;
   for (const ValueId input : node.inputs) {
     if (auto reason = value_refusal(graph, input)) return reason;
   }
   const FormRow* form = find_form(node.op);
-  if (form == nullptr) return Reason{ReasonCode::kNoForm, std::string(name_of(node.op))};
+  if (form == nullptr) return Reason{ReasonCode::kNoForm, operation_text(graph, node)};
   if (form->refusal != nullptr) {
     if (auto reason = form->refusal(graph, node)) return reason;
   }

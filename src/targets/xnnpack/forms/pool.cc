@@ -28,7 +28,7 @@ xnn::PoolFields pool_fields(const Ints& kernel, const Ints& stride, const Ints& 
 
 std::optional<Reason> refuse_window(const Graph& graph, const Node& node, const Ints& kernel, const Ints& padding,
                                     const Ints& dilation, bool ceil_mode) {
-  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRank, "a pool without a batch"};
+  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRanks, "a pool without a batch"};
   if (ceil_mode) return Reason{ReasonCode::kKernelSize, "windows that reach beyond the padding"};
   if (kernel[0] * kernel[1] == 1) return Reason{ReasonCode::kKernelSize, "a window of one element"};
   for (std::size_t i = 0; i < 4; ++i) {

@@ -52,7 +52,7 @@ std::optional<Reason> refuse_matmul(const Graph& graph, const Node& node) {
   const std::size_t a = graph.type(node.inputs[0]).rank();
   const std::size_t b = graph.type(node.inputs[1]).rank();
   if (a == b && a >= 2) return std::nullopt;
-  return Reason{ReasonCode::kRank, fmt::format("a product of ranks {} and {}", a, b)};
+  return Reason{ReasonCode::kRanks, fmt::format("a product of ranks {} and {}", a, b)};
 }
 
 struct Window {
@@ -99,7 +99,7 @@ void conv2d(Lowering& lowering, const Node& node) {
                    0});
 }
 std::optional<Reason> refuse_conv2d(const Graph& graph, const Node& node) {
-  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRank, "a convolution without a batch"};
+  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRanks, "a convolution without a batch"};
   const auto& attrs = std::get<ConvAttrs>(node.attrs);
   if (std::ranges::any_of(attrs.padding, [](auto side) { return side < 0; })) {
     return Reason{ReasonCode::kKernelSize, "a negative padding"};
@@ -135,7 +135,7 @@ void conv_transpose2d(Lowering& lowering, const Node& node) {
       {NodeKind::kConvTranspose2d, {input, filter, added}, {lowering.result()}, std::move(fields), 0, {}, 0});
 }
 std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& node) {
-  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRank, "a convolution without a batch"};
+  if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRanks, "a convolution without a batch"};
   const auto& attrs = std::get<ConvTransposeAttrs>(node.attrs);
   if (attrs.padding[0] < 0 || attrs.padding[2] < 0 || cut_of(attrs.padding[1]).adjustment >= attrs.stride[0] ||
       cut_of(attrs.padding[3]).adjustment >= attrs.stride[1]) {
