@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,6 +101,8 @@ class Graph {
   void keep_in_float(NodeId id) { nodes_[id.index].in_float = true; }
   void add_output(Output output);
   void rename(ValueId id, std::string name);
+  // The name that a value had before a rewrite made it, or a part of it, into this one. Names of values come first.
+  void add_alias(std::string name, ValueId now) { aliases_.insert_or_assign(std::move(name), now); }
   // What the quantized values of a value mean; its element type is an integer.
   void set_quant(ValueId id, Quant quant) { values_[id.index].type.quant = std::move(quant); }
   // `stem`, or `stem` with a number that makes it a new name while the number before it does not: the smallest where
@@ -117,6 +120,7 @@ class Graph {
   const Node& operator[](NodeId id) const { return nodes_[id.index]; }
   const TensorType& type(ValueId id) const { return values_[id.index].type; }
   std::optional<ValueId> find(std::string_view name) const;
+  const std::map<std::string, ValueId, std::less<>>& aliases() const { return aliases_; }
   // The node that makes the value; nothing for inputs and constants.
   const Node* producer(ValueId id) const;
   const Constant* constant(ValueId id) const;
@@ -134,6 +138,7 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<GraphState> states_;
   std::vector<Output> outputs_;
+  std::map<std::string, ValueId, std::less<>> aliases_;
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }

@@ -1,6 +1,8 @@
 // Copying with replacements, and dead code.
 #include "ir/rewriter.h"
 
+#include <algorithm>
+
 namespace isthmus {
 
 Rewriter::Rewriter(const Graph& source) : source_(source), map_(source.values().size()) {
@@ -42,12 +44,47 @@ void Rewriter::copy(const Node& node) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) map_[node.outputs[i].index] = graph_[id].outputs[i];
 }
 
+void Rewriter::keep_names() {
+  std::vector<bool> is_read(graph_.values().size(), false);
+  for (const Output& output : graph_.outputs()) {
+    if (const auto* id = std::get_if<ValueId>(&output.value)) is_read[id->index] = true;
+  }
+  for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+    const Node& node = graph_.nodes()[n];
+    const auto is_needed = [&](ValueId id) { return is_read[id.index]; };
+    if (!std::ranges::any_of(node.outputs, is_needed)) continue;
+    for (const ValueId input : node.inputs) is_read[input.index] = true;
+  }
+  // What nothing reads any more is a part of what its first reader became.
+  std::vector<std::optional<ValueId>> home(source_.values().size());
+  for (std::size_t v = 0; v < map_.size(); ++v) {
+    if (map_[v] && is_read[map_[v]->index]) home[v] = map_[v];
+  }
+  for (std::size_t n = source_.nodes().size(); n-- > 0;) {
+    const Node& node = source_.nodes()[n];
+    if (node.outputs.empty() || !home[node.outputs[0].index]) continue;
+    for (const ValueId input : node.inputs) {
+      if (source_[input].kind == ValueKind::kResult && !home[input.index])
+        home[input.index] = home[node.outputs[0].index];
+    }
+  }
+  for (const auto& [name, value] : source_.aliases()) {
+    if (home[value.index]) graph_.add_alias(name, *home[value.index]);
+  }
+  for (std::size_t v = 0; v < home.size(); ++v) {
+    const Value& value = source_.values()[v];
+    if (value.kind != ValueKind::kResult || !home[v] || graph_[*home[v]].name == value.name) continue;
+    graph_.add_alias(value.name, *home[v]);
+  }
+}
+
 Graph Rewriter::finish() && {
   for (const Output& output : source_.outputs()) {
     Output mapped = output;
     if (const auto* id = std::get_if<ValueId>(&output.value)) mapped.value = map(*id);
     graph_.add_output(std::move(mapped));
   }
+  keep_names();
   return std::move(graph_);
 }
 
@@ -121,6 +158,9 @@ Graph without_dead_code(const Graph& graph) {
     Output mapped = output;
     if (const auto* id = std::get_if<ValueId>(&output.value)) mapped.value = map[id->index];
     result.add_output(std::move(mapped));
+  }
+  for (const auto& [name, value] : graph.aliases()) {
+    if (is_needed[value.index]) result.add_alias(name, map[value.index]);
   }
   return result;
 }

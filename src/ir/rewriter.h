@@ -27,6 +27,9 @@ class Rewriter {
   Graph finish() &&;
 
  private:
+  // Values that are gone are known by the names of those that they became or became a part of.
+  void keep_names();
+
   const Graph& source_;
   Graph graph_;
   std::vector<std::optional<ValueId>> map_;

@@ -171,7 +171,9 @@ void add_causes(const Outcome& outcome, const HostCauses& host, NodeId of_model,
   const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
   if (runs && outcome.host_reason(*runs) != nullptr) {
     out.causes = host.rows(*runs);
-    out.fix = host.fix(host.chain(*runs).back());
+    const NodeId root = host.chain(*runs).back();
+    out.fix = host.fix(root);
+    out.needs_fix = host.needs_fix(root);
   } else {
     out.causes = float_causes(outcome, of_model);
     if (!out.causes.empty()) out.fix = out.causes.back().hint;
@@ -185,6 +187,12 @@ std::string place_text(const Outcome& outcome, ValueId of_model) {
   if (!maker) return outcome.model.constant(of_model) == nullptr ? "input" : "constant";
   const std::optional<NodeId> runs = node_that_runs(outcome, *maker);
   return runs ? delegate_name(outcome, *runs) : "nowhere";
+}
+
+bool is_delegated(const Outcome& outcome, ValueId of_model) {
+  const std::optional<NodeId> maker = maker_of(outcome.model, of_model);
+  const std::optional<NodeId> runs = maker ? node_that_runs(outcome, *maker) : std::nullopt;
+  return runs && outcome.host_reason(*runs) == nullptr;
 }
 
 std::string precision_text(const Outcome& outcome, ValueId of_model) {
@@ -213,6 +221,10 @@ Explanation explain(const Outcome& outcome, const HostCauses& host, ValueId of_m
     out.origin = origin.source;
     out.call = origin.call;
     out.module = origin.module;
+    for (const auto& [name, value] : model.aliases()) {
+      // Steps of rewrites are called after what they are steps of.
+      if (value == of_model && !model.find(name) && name.find('.') == std::string::npos) out.aliases.push_back(name);
+    }
     for (const Node& node : model.nodes()) out.siblings += !origin.empty() && node.origin == origin ? 1 : 0;
     if (outcome.plan != nullptr) out.because = precision_row(outcome, *maker).text;
     add_causes(outcome, host, *maker, out);

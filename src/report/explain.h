@@ -62,6 +62,7 @@ struct Explanation {
 
   std::string node, op, type;
   std::string origin, call, module;
+  std::vector<std::string> aliases;      // names that the model has for what became this node or a part of it
   std::string precision;                 // "int8", "int16", "rows", "float", or the element type of what was never real
   std::string place;                     // "xnnpack:0", "host"; "input", "constant"
   std::string because;                   // of the precision
@@ -74,6 +75,7 @@ struct Explanation {
   std::vector<Converted> conversions;
   std::vector<CauseRow> causes;  // why it is on the host, or in float
   std::string fix;
+  bool needs_fix = true;  // it says what to do, and not that nothing is to be done
   std::optional<Loss> error;
 };
 
@@ -89,6 +91,7 @@ std::vector<std::string_view> names_near(const Outcome& outcome, std::string_vie
 
 // Of the model's node or of what became of it.
 std::string place_text(const Outcome& outcome, ValueId of_model);
+bool is_delegated(const Outcome& outcome, ValueId of_model);
 std::string precision_text(const Outcome& outcome, ValueId of_model);
 
 std::string to_text(const Explanation& explanation);

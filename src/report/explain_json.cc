@@ -1,6 +1,7 @@
 // What `explain` prints for scripts. Keys are stable.
 #include "report/explain.h"
 #include "report/json_parts.h"
+#include "report/json_place.h"
 #include "report/overview.h"
 
 namespace isthmus {
@@ -38,6 +39,7 @@ Json node_json(const Explanation& of) {
 
 std::string to_json(const Explanation& explanation) {
   Json json = node_json(explanation);
+  json["aliases"] = explanation.aliases;
   json["because"] = explanation.because;
   json["rewrites"] = Json::array();
   for (const Explanation::Rewritten& row : explanation.rewrites) {
@@ -67,10 +69,10 @@ std::string to_json(const Explanation& explanation) {
   json["causes"] = causes_json(explanation.causes);
   json["fix"] = explanation.fix;
   if (const auto& error = explanation.error) {
-    json["error"] = {{"db", finite_db(error->db)},
-                     {"cosine", error->cosine},
-                     {"rounding_db", finite_db(error->rounding_db)},
-                     {"alone_db", finite_db(error->alone_db)}};
+    json["loss"] = {{"db", finite_db(error->db)},
+                    {"cosine", error->cosine},
+                    {"rounding_db", finite_db(error->rounding_db)},
+                    {"alone_db", finite_db(error->alone_db)}};
   }
   return dump(json);
 }
@@ -90,10 +92,6 @@ std::string to_json(const Overview& overview) {
     row["delegates"] = root.delegates;
     row["fix"] = root.fix;
     roots.push_back(std::move(row));
-  }
-  Json host = Json::array();
-  for (const CompileSummary::HostNode& node : summary.host) {
-    host.push_back({{"node", node.node}, {"op", node.op}, {"code", node.code}, {"causes", causes_json(node.causes)}});
   }
   Json rewrites = Json::array();
   for (const Overview::Rewritten& row : overview.rewrites) {
@@ -118,29 +116,13 @@ std::string to_json(const Overview& overview) {
     if (!group.worst.empty()) row["worst"] = {{"value", group.worst}, {"bits_lost", group.worst_bits}};
     groups.push_back(std::move(row));
   }
-  Json rescales = Json::array();
-  for (const CompileSummary::Rescale& row : summary.rescales) {
-    rescales.push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
-  }
-  Json io_conversions = Json::array();
-  for (const CompileSummary::IoConversion& row : summary.io_conversions) {
-    io_conversions.push_back({{"value", row.value}, {"kind", row.kind}, {"because_of", row.cause}});
-  }
-  return dump({{"model", summary.model},
-               {"target", summary.target},
-               {"nodes", summary.nodes},
-               {"delegates", summary.delegates},
-               {"delegated_nodes", summary.delegated_nodes},
-               {"roots", std::move(roots)},
-               {"host", std::move(host)},
-               {"rewrites", std::move(rewrites)},
-               {"precisions", std::move(precisions)},
-               {"conversions", overview.conversions},
-               {"groups", std::move(groups)},
-               {"rescales", std::move(rescales)},
-               {"borders", std::move(io_conversions)},
-               {"warnings", diagnostics_json(summary.warnings)},
-               {"notes", diagnostics_json(summary.notes)}});
+  Json json = place_json(summary);
+  json["roots"] = std::move(roots);
+  json["rewrites"] = std::move(rewrites);
+  json["precisions"] = std::move(precisions);
+  json["conversions"] = overview.conversions;
+  json["group_rows"] = std::move(groups);
+  return dump(json);
 }
 
 }  // namespace isthmus

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
 #include <vector>
 
 #include "base/untrusted_text.h"
@@ -19,7 +20,7 @@ tl::unexpected<Error> unknown(const Session& session, const Outcome& outcome, co
   const std::vector<std::string_view> near = names_near(outcome, word);
   return bad_input(fmt::format("{}: no node, call, line or module is called {}{}", harmless(session.file()),
                                shown(word),
-                               near.empty() ? "; `isthmus check MODEL --target T --to legalize` shows all names"
+                               near.empty() ? "; `isthmus check MODEL --target T --stop-after legalize` shows all names"
                                             : fmt::format("; did you mean {}?", fmt::join(near, ", "))));
 }
 
@@ -29,7 +30,9 @@ Expected<std::string> explain(const Session& session, const std::string& word, E
   const Outcome outcome = outcome_of(session.target(), session.prepared(), session.quantized());
   const HostCauses host(outcome);
   if (word.empty()) {
-    const Overview overview = overview_of(summarize(session), outcome, host);
+    CompileSummary summary = summarize(session);
+    if (const Expected<void> runnable = session.demand_runnable(); !runnable) summary.error = runnable.error();
+    const Overview overview = overview_of(std::move(summary), outcome, host);
     return form.is_json ? to_json(overview) : to_text(overview, form.is_verbose);
   }
   const std::vector<ValueId> values = find_values(outcome, word);

@@ -74,11 +74,16 @@ std::string to_text(const Explanation& explanation) {
     const bool is_itself = cause.node == explanation.node;
     out += fmt::format("    because {}\n", is_itself ? fmt::format("{} [{}]", cause.text, cause.code) : to_text(cause));
   }
-  if (!explanation.fix.empty()) out += fmt::format("    to change it: {}\n", explanation.fix);
+  if (!explanation.fix.empty()) {
+    out += fmt::format("    {}{}\n", explanation.needs_fix ? "to change it: " : "", explanation.fix);
+  }
   for (const Explanation::Rewritten& row : explanation.rewrites) {
     out += fmt::format("  rewritten for the target by {} (%{}): {}\n", row.rewrite, row.of, row.what);
   }
   if (!explanation.becomes.empty()) out += fmt::format("  becomes {}\n", operators_text(explanation.becomes));
+  if (!explanation.aliases.empty()) {
+    out += fmt::format("  also known as %{}\n", fmt::join(explanation.aliases, ", %"));
+  }
   if (explanation.siblings > 1) {
     out += fmt::format("  one of {} nodes that this call of the model became\n", explanation.siblings);
   }
@@ -87,7 +92,7 @@ std::string to_text(const Explanation& explanation) {
   }
   if (explanation.group) add_group(*explanation.group, out);
   for (const Explanation::CutEdge& cut : explanation.cuts) {
-    out += fmt::format("  rescaled: %{} for {} %{}{}, {}: {}\n", cut.value, cut.op, cut.reader,
+    out += fmt::format("  requantized: %{} for {} %{}{}, {}: {}\n", cut.value, cut.op, cut.reader,
                        cut.origin.empty() ? "" : fmt::format(" ({})", cut.origin),
                        fmt::format("one pass over {}", counted(cut.bytes, "byte")), cut.because);
   }
@@ -96,7 +101,7 @@ std::string to_text(const Explanation& explanation) {
   }
   if (explanation.error) {
     const Explanation::Loss& error = *explanation.error;
-    out += fmt::format("  {} from float; its own rounding {}, of which sharing costs {:.1f} dB\n", db_text(error.db),
+    out += fmt::format("  SQNR {}; of its own rounding {}, of which sharing costs {:.1f} dB\n", db_text(error.db),
                        db_text(error.rounding_db), db_of_sharing(error.rounding_db, error.alone_db));
   }
   return harmless(out);

@@ -33,6 +33,9 @@ constexpr Matches kWays[] = {is_called, is_inside, has_in_its_names};
 // A value of the model, or one that stands for it quantized.
 std::optional<ValueId> named(const Outcome& outcome, std::string_view name) {
   if (const auto value = outcome.model.find(name)) return value;
+  if (const auto former = outcome.model.aliases().find(name); former != outcome.model.aliases().end()) {
+    return former->second;
+  }
   const auto value = outcome.graph.find(name);
   return value && outcome.quantized != nullptr ? outcome.quantized->source[value->index] : std::nullopt;
 }
@@ -70,6 +73,7 @@ std::vector<std::string_view> names_near(const Outcome& outcome, std::string_vie
   for (const Value& value : outcome.model.values()) {
     if (value.kind != ValueKind::kConstant) words.emplace_back(value.name);
   }
+  for (const auto& [name, value] : outcome.model.aliases()) words.emplace_back(name);
   std::set<std::string_view> others;
   for (const Node& node : outcome.model.nodes()) others.insert({node.origin.module, node.origin.call});
   words.insert(words.end(), others.begin(), others.end());

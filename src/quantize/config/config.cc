@@ -9,6 +9,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <sstream>
 #include <type_traits>
 
 #include "base/near_words.h"
@@ -274,11 +275,24 @@ Expected<toml::table> parsed(std::string_view text, const std::string& path) {
   }
 }
 
-bool is_match(const QuantRule& rule, const Graph& graph, const Node& node) {
+// By value: the names that it goes by besides its own.
+std::vector<std::vector<std::string_view>> former_names(const Graph& graph) {
+  std::vector<std::vector<std::string_view>> names(graph.values().size());
+  for (const auto& [name, value] : graph.aliases()) {
+    if (!graph.find(name)) names[value.index].push_back(name);
+  }
+  return names;
+}
+
+bool is_match(const QuantRule& rule, const Graph& graph, const Node& node,
+              const std::vector<std::vector<std::string_view>>& formerly) {
   const auto fits = [](const std::string& glob, std::string_view text) {
     return glob.empty() || matches_glob(glob, text);
   };
-  const auto is_named = [&](ValueId id) { return matches_glob(rule.node, graph[id].name); };
+  const auto is_named = [&](ValueId id) {
+    const auto matches = [&](std::string_view name) { return matches_glob(rule.node, name); };
+    return matches(graph[id].name) || std::ranges::any_of(formerly[id.index], matches);
+  };
   // A module means all that is below it, too.
   const bool is_inside = fits(rule.module, node.origin.module) || fits(rule.module + ".*", node.origin.module);
   return fits(rule.op, name_of(node.op)) && is_inside &&
@@ -321,16 +335,22 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
       config.given.emplace_back(key->str());
     }
   }
+  if (!table.empty()) {
+    std::ostringstream all;
+    all << table;
+    config.text += all.str() + "\n";
+  }
   return config;
 }
 
 std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& config, Diagnostics& diagnostics) {
   const NodeSettings defaults{false, config.storage, false, config.range, std::nullopt, config.per_channel};
   std::vector<NodeSettings> settings(graph.nodes().size(), defaults);
+  const auto formerly = config.rules.empty() ? std::vector<std::vector<std::string_view>>() : former_names(graph);
   for (const QuantRule& rule : config.rules) {
     bool has_matched = false;
     for (std::size_t i = 0; i < settings.size(); ++i) {
-      if (!is_match(rule, graph, graph.nodes()[i])) continue;
+      if (!is_match(rule, graph, graph.nodes()[i], formerly)) continue;
       has_matched = true;
       follow(rule, settings[i]);
     }

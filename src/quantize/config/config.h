@@ -89,6 +89,7 @@ struct QuantConfig {
   std::vector<QuantRule> rules;    // the last that matches wins, for each setting
   std::string file;                // of the rules, for messages
   std::vector<std::string> given;  // the keys that the user set, in files and on the command line
+  std::string text;                // all that the user set, as TOML
 };
 
 // Of a quant.toml; the path is for messages alone. Unknown keys and wrong values are errors that name the line, what is

@@ -29,9 +29,6 @@ constexpr Technique kTechniques[] = {
     {"more precision where the outputs gain most", "widen", "widen = 0",
      [](const QuantConfig& config) { return config.widen > 0; }, [](QuantConfig& config) { config.widen = 0; }, 0,
      true},
-    {"promotion of the worst nodes", "promote", "promote = 0",
-     [](const QuantConfig& config) { return config.promote > 0; }, [](QuantConfig& config) { config.promote = 0; }, 0,
-     true},
 };
 
 }  // namespace

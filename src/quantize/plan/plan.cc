@@ -209,10 +209,29 @@ Quant parameters_of(Range range, DType storage) {
   return quant;
 }
 
+namespace {
+
+// A clamp and the node that it is a part of are one: a rule for either is for both.
+void join_fused(const Graph& graph, const std::vector<bool>& is_fused, std::vector<NodeSettings>& settings) {
+  for (std::size_t n = 0; n < is_fused.size(); ++n) {
+    if (!is_fused[n]) continue;
+    NodeSettings& clamp = settings[n];
+    NodeSettings& before = settings[graph[graph.nodes()[n].inputs[0]].index];
+    clamp.in_float = before.in_float = clamp.in_float || before.in_float;
+    if (clamp.is_storage_given == before.is_storage_given) continue;
+    NodeSettings& asked = clamp.is_storage_given ? clamp : before;
+    clamp.storage = before.storage = asked.storage;
+    clamp.is_storage_given = before.is_storage_given = true;
+  }
+}
+
+}  // namespace
+
 Expected<QuantPlan> plan(const Graph& graph, const TargetDesc& target, const Statistics* statistics,
                          const QuantConfig& config, Diagnostics& diagnostics) {
-  const std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
+  std::vector<NodeSettings> settings = settings_of(graph, config, diagnostics);
   const std::vector<bool> is_fused = fused_clamps(graph, target);
+  join_fused(graph, is_fused, settings);
   Precisions precisions = choose_precisions(graph, target, settings, config);
   const Pins pins = pins_of(graph);
   const std::vector<DType> asked = asked_widths(graph, settings, config);

@@ -375,7 +375,7 @@ TEST(PinsInReports, ExplainNamesThem) {
   const std::string text = to_text(explain(outcome, host, *found.model.model.find("c"), {}));
   EXPECT_THAT(text, HasSubstr("0.5 zero point 3"));
   EXPECT_THAT(text, HasSubstr("pinned by the archive: %"));
-  EXPECT_THAT(text, HasSubstr("rescaled: %b for cat %c (net.py:3 cat)"));
+  EXPECT_THAT(text, HasSubstr("requantized: %b for cat %c (net.py:3 cat)"));
 }
 
 TEST(Grids, NumbersOnTheGridLoseNothing) {
