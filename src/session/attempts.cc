@@ -15,15 +15,33 @@ const InputMoments* Attempts::moments() {
 }
 
 Expected<Tried*> Attempts::quantized(const QuantConfig& config) {
-  std::vector<bool> techniques = techniques_on(config);
-  const auto known = std::ranges::find(tried_, techniques, &Tried::techniques);
+  const auto known = std::ranges::find_if(tried_, [&](const Tried& tried) {
+    return tried.techniques == techniques_on(config) && tried.rules == config.rules.size();
+  });
   if (known != tried_.end()) return &*known;
+  return &tried_.emplace_back(TRY(make(config)));
+}
+
+Expected<Tried> Attempts::make(const QuantConfig& config) {
   Tried result;
-  result.techniques = std::move(techniques);
+  result.techniques = techniques_on(config);
+  result.rules = config.rules.size();
   const bool has_moments = config.rounds_together && inputs_.statistics != nullptr;
   result.model = TRY(quantize(inputs_.prepared, inputs_.target, inputs_.statistics, config, inputs_.refining,
                               result.said, has_moments ? moments() : nullptr));
-  return &tried_.emplace_back(std::move(result));
+  return result;
+}
+
+Expected<void> Attempts::compile_one(Tried& tried) const {
+  tried.compiled = TRY(compile(tried.model.quantized.graph, tried.model.partitioning, inputs_.target, inputs_.examples,
+                               nullptr, inputs_.input_orders, inputs_.attached));
+  return {};
+}
+
+Expected<Tried> Attempts::once(const QuantConfig& config) {
+  Tried tried = TRY(make(config));
+  TRY(compile_one(tried));
+  return tried;
 }
 
 Expected<Tried*> Attempts::compiled(const QuantConfig& config) {
@@ -33,8 +51,7 @@ Expected<Tried*> Attempts::compiled(const QuantConfig& config) {
     for (std::size_t i = 1; i < tried_.size(); ++i) {
       if (tried_[i].compiled) tried_[i].compiled->method = nullptr;
     }
-    tried->compiled = TRY(compile(tried->model.quantized.graph, tried->model.partitioning, inputs_.target,
-                                  inputs_.examples, nullptr, inputs_.input_orders));
+    TRY(compile_one(*tried));
   }
   return tried;
 }
@@ -43,7 +60,13 @@ Expected<Runner> Attempts::runner(const QuantConfig& config) {
   if (inputs_.is_reproducible) {
     return integer_runners(TRY(quantized(config))->model.quantized.graph, *inputs_.target.integers.kernels)();
   }
-  const Tried& tried = *TRY(compiled(config));
+  return runner(*TRY(compiled(config)));
+}
+
+Expected<Runner> Attempts::runner(const Tried& tried) const {
+  if (inputs_.is_reproducible) {
+    return integer_runners(tried.model.quantized.graph, *inputs_.target.integers.kernels)();
+  }
   return program_runners(Blob(tried.compiled->bytes, nullptr), &tried.model.quantized.graph, tried.compiled->method)();
 }
 

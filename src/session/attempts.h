@@ -29,12 +29,14 @@ struct AttemptInputs {
   std::vector<Sample> refining;            // for techniques that run samples
   std::vector<Sample> calibrated;          // that the statistics have seen
   std::vector<Order> input_orders;
+  std::vector<pte::NamedData> attached;
   bool is_reproducible = false;  // trials run on the reference interpreters
 };
 
 // One configuration, as far as it was tried.
 struct Tried {
-  std::vector<bool> techniques;  // that are on: what configurations differ in
+  std::vector<bool> techniques;  // that are on, and how many rules there are: what configurations differ in
+  std::size_t rules = 0;
   QuantizedModel model;
   Diagnostics said;
   std::optional<Compiled> compiled;
@@ -50,9 +52,18 @@ class Attempts {
   // The model in this configuration, as something that runs.
   Expected<Runner> runner(const QuantConfig& config);
 
+  // Quantized and compiled for one look: nothing is kept here.
+  Expected<Tried> once(const QuantConfig& config);
+  // It must outlive the runner.
+  Expected<Runner> runner(const Tried& tried) const;
+
+  const AttemptInputs& inputs() const { return inputs_; }
+
   const std::deque<Tried>& tried() const { return tried_; }
 
  private:
+  Expected<Tried> make(const QuantConfig& config);
+  Expected<void> compile_one(Tried& tried) const;
   // Null where the model cannot run on the reference kernels, or would take too long.
   const InputMoments* moments();
 

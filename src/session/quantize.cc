@@ -1,18 +1,14 @@
-// Pins, equalize, plan, apply, prove, partition; promotes nodes and corrects biases on samples.
+// Pins, equalize, plan, apply, prove, partition; corrects biases on samples.
 #include "session/quantize.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "calibrate/samples.h"
-#include "evaluate/layer_errors.h"
 #include "ir/verify.h"
 #include "quantize/config/pins.h"
 #include "quantize/improve/correct_biases.h"
 #include "quantize/improve/equalize.h"
-#include "quantize/plan/precision.h"
 #include "quantize/prove/prove.h"
 #include "targets/partition.h"
 
@@ -73,57 +69,14 @@ bool needs_samples(const QuantConfig& config) {
   return config.promote > 0 || config.bias_correction == BiasCorrection::kSequential;
 }
 
-namespace {
-
-// The nodes whose own rounding is the worst: those that compute, not those that hand on what others computed.
-QuantConfig with_promoted(QuantConfig config, const QuantizedModel& model, const TargetDesc& target,
-                          std::vector<ValueError> errors) {
-  std::ranges::stable_sort(errors, {}, [](const ValueError& error) { return error.rounding.db(); });
-  const std::vector<bool> is_fused = fused_clamps(model.model, target);
-  const auto promote = [&](ValueId value) {
-    QuantRule rule;
-    rule.node = model.model[value].name;
-    if (target.integers.has_float) {
-      rule.in_float = true;
-    } else {
-      rule.storage = DType::kI16;
-    }
-    config.rules.push_back(std::move(rule));
-  };
-  std::size_t left = config.promote;
-  for (const ValueError& error : errors) {
-    const Node* maker = model.model.producer(error.value);
-    if (left == 0) break;
-    if (maker == nullptr) continue;
-    // A clamp that is part of the node before it goes with that.
-    const bool is_part = is_fused[model.model[error.value].index];
-    if (must_share(target.integers, maker->op) && !is_part) continue;
-    promote(error.value);
-    if (is_part) promote(maker->inputs[0]);
-    --left;
-  }
-  return config;
-}
-
-}  // namespace
-
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
                                   Diagnostics& diagnostics, const InputMoments* moments) {
-  QuantConfig wanted = config;
-  if (config.promote > 0) {
-    Diagnostics ignored;
-    const QuantizedModel first = TRY(quantize(prepared, target, statistics, config, ignored, moments));
-    const auto source = given_samples(samples);
-    wanted =
-        with_promoted(config, first, target,
-                      TRY(layer_errors(first.model, first.quantized, first.plan, target, *source, samples.size())));
-  }
-  QuantizedModel result = TRY(quantize(prepared, target, statistics, wanted, diagnostics, moments));
+  QuantizedModel result = TRY(quantize(prepared, target, statistics, config, diagnostics, moments));
   if (config.bias_correction == BiasCorrection::kSequential) {
     StageClock clock(result.times);
     TRY(clock.stage(Stage::kCorrect, correct_biases(result.model, result.quantized, target, samples)));
-    TRY(clock.stage(Stage::kProve, prove(result.quantized, target, result.model, wanted)));
+    TRY(clock.stage(Stage::kProve, prove(result.quantized, target, result.model, config)));
   }
   return result;
 }

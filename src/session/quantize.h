@@ -37,7 +37,7 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
 // Whether the configuration asks for something that has to see samples again.
 bool needs_samples(const QuantConfig& config);
 
-// The same with some samples at hand: the worst nodes in float where that is wanted, biases corrected layer by layer.
+// The same with some samples at hand: biases are corrected layer by layer where that is wanted.
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
                                   Diagnostics& diagnostics, const InputMoments* moments = nullptr);

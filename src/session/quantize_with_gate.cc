@@ -21,6 +21,8 @@ constexpr std::size_t kRefiningSamples = 8;
 // Samples that calibration saw and that serve for trials, for small and for large models.
 constexpr std::size_t kSeenTrialsSmall = 32;
 constexpr std::size_t kSeenTrialsLarge = 4;
+// Samples of a kind by which single nodes are judged.
+constexpr std::size_t kNodeTrials = 16;
 // Each technique is judged with as many samples or more: with fewer, some of them seem to hurt by chance.
 constexpr std::size_t kTrialsForEach = 8;
 
@@ -117,12 +119,29 @@ std::vector<Sample> refining_samples(const HeldOut& held_out) {
   return {held_out.seen.begin(), held_out.seen.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::function<Expected<void>()>& before_attempt) {
+Expected<std::vector<Trial>> node_trials(const GateInputs& inputs, const std::vector<Sample>& others) {
+  const Runner reference = TRY(reference_of(inputs));
+  std::vector<Trial> trials;
+  const auto add = [&](const std::vector<Sample>& samples, bool is_held_out) -> Expected<void> {
+    for (std::size_t i = 0; i < std::min(samples.size(), kNodeTrials); ++i) {
+      trials.push_back({samples[i], TRY(reference(samples[i])), is_held_out});
+    }
+    return {};
+  };
+  TRY(add(inputs.held_out.samples, true));
+  TRY(add(inputs.held_out.seen.empty() ? others : inputs.held_out.seen, false));
+  return trials;
+}
+
+Expected<Chosen> quantize_with_gate(const GateInputs& all_inputs, const TrialProgress& before_attempt) {
+  // Techniques are chosen before nodes are.
+  GateInputs inputs = all_inputs;
+  inputs.config.promote = 0;
   Chosen result;
   result.config = inputs.config;
   Attempts attempts(inputs.attempt);
   std::optional<Attempts> apart;
-  TRY(before_attempt());
+  TRY(before_attempt(0, 1));
   TRY(attempts.quantized(inputs.config));
   Diagnostics switched_off;
   std::optional<Error> cancelled;
@@ -133,7 +152,7 @@ Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::functio
       append_times(result.times, apart_times, "trials");
       if (data->statistics) apart.emplace(apart_from_trials(inputs.attempt, *data));
       const Attempt attempt = [&](const QuantConfig& config) -> Expected<Runner> {
-        if (auto goes_on = before_attempt(); !goes_on) {
+        if (auto goes_on = before_attempt(0, 1); !goes_on) {
           cancelled = goes_on.error();
           return tl::unexpected<Error>(*cancelled);
         }
@@ -145,6 +164,14 @@ Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::functio
       if (cancelled) return tl::unexpected<Error>(*cancelled);
       if (apart) add_trials(*apart, nullptr, "trial on half of the samples", result.times);
     }
+  }
+  if (all_inputs.config.promote > 0 && !inputs.held_out.seen.empty()) {
+    QuantConfig wanted = result.config;
+    wanted.promote = all_inputs.config.promote;
+    const std::vector<Trial> trials = TRY(node_trials(inputs, {}));
+    Promotion promotion = TRY(promote(attempts, std::move(wanted), trials, before_attempt, switched_off));
+    result.config = std::move(promotion.config);
+    result.promoted = std::move(promotion.promoted);
   }
   Tried& chosen = *TRY(attempts.quantized(result.config));
   add_trials(attempts, &chosen, "trial", result.times);

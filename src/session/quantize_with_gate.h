@@ -13,6 +13,7 @@
 #include "session/attempts.h"
 #include "session/calibrate.h"
 #include "session/float_model.h"
+#include "session/promote.h"
 #include "session/stage.h"
 
 namespace isthmus {
@@ -36,12 +37,17 @@ struct Chosen {
   QuantizedModel model;
   std::optional<Compiled> compiled;  // where a trial compiled it
   Diagnostics said;
-  std::vector<StageTime> times;  // of the choice and, said to be of trials, of all others
+  std::vector<NodeGain> promoted;  // nodes that --promote made more precise
+  std::vector<StageTime> times;    // of the choice and, said to be of trials, of all others
 };
 
 // With statistics and held-out samples, techniques that hurt or that are not worth their time are switched off. With
 // --reproducible the trials run on the reference interpreters, so that the outcome is the same on every CPU. An error
 // of `before_attempt` ends it all.
-Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const std::function<Expected<void>()>& before_attempt);
+Expected<Chosen> quantize_with_gate(const GateInputs& inputs, const TrialProgress& before_attempt);
+
+// Samples for trials of single nodes, and what the model in float makes of them: held-out ones and some that
+// calibration saw, or `others` where none of those are at hand.
+Expected<std::vector<Trial>> node_trials(const GateInputs& inputs, const std::vector<Sample>& others);
 
 }  // namespace isthmus

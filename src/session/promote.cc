@@ -1,0 +1,271 @@
+// Tries nodes one by one, and takes the best.
+#include "session/promote.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "calibrate/samples.h"
+#include "evaluate/layer_errors.h"
+#include "quantize/plan/precision.h"
+
+namespace isthmus {
+namespace {
+
+// Each trial quantizes, compiles and runs the model.
+constexpr std::size_t kMaxCandidates = 128;
+// What another rounding brings by chance is no gain.
+constexpr double kMinGainDb = 0.01;
+// Of the nodes that seemed best before the last one was taken, so many are tried again.
+constexpr std::size_t kTriedAgain = 6;
+
+// A node, and the clamp that is a part of it on the device.
+struct Candidate {
+  std::vector<std::string> nodes;  // the last one names it
+};
+
+struct Score {
+  double db = 0;           // of all samples
+  double held_out_db = 0;  // of those that calibration did not see
+  std::int64_t bytes = 0;
+  std::optional<double> milliseconds = {};
+  std::optional<double> cycles = {};
+};
+
+NodeGain difference(const Candidate& candidate, const Score& with, const Score& without) {
+  NodeGain gain{candidate.nodes.back(), with.db - without.db, with.bytes - without.bytes};
+  if (with.milliseconds && without.milliseconds) gain.milliseconds = *with.milliseconds - *without.milliseconds;
+  if (with.cycles && without.cycles) gain.cycles = *with.cycles - *without.cycles;
+  return gain;
+}
+
+// Of the outputs that are real numbers.
+double mean_db(const std::vector<SignalToNoise>& outputs) {
+  constexpr double kExact = 200;
+  double sum = 0;
+  std::size_t count = 0;
+  for (const SignalToNoise& output : outputs) {
+    if (output.count() == 0) continue;
+    sum += std::clamp(std::isnan(output.db()) ? -kExact : output.db(), -kExact, kExact);
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+bool is_narrow(const QuantizedModel& model, const TargetDesc& target, std::uint32_t node) {
+  const Node& of = model.model.nodes()[node];
+  const Precision precision = model.plan.precision[node];
+  if (target.integers.has_float) return precision != Precision::kFloat;
+  const Group* group = model.plan.group(of.outputs[0]);
+  return precision == Precision::kQuantized && group != nullptr && group->storage == DType::kI8;
+}
+
+class Search {
+ public:
+  Search(Attempts& attempts, const std::vector<Trial>& trials, const TrialProgress& progress)
+      : attempts_(attempts), target_(attempts.inputs().target), trials_(trials), progress_(progress) {}
+
+  Expected<void> start(const QuantConfig& config) {
+    config_ = config;
+    config_.promote = 0;
+    Tried base = TRY(attempts_.once(config_));
+    TRY(find_candidates(base.model));
+    now_ = TRY(score(base));
+    return {};
+  }
+
+  struct Ranked {
+    Candidate candidate;
+    NodeGain gain;
+    bool is_harmless = true;  // held-out samples lose nothing by it
+  };
+  // Beside those that were taken; nothing where the model cannot be made so.
+  Expected<std::optional<Ranked>> try_one(const Candidate& candidate) {
+    all_ = std::max(all_, done_ + 1);
+    TRY(progress_(done_, all_));
+    ++done_;
+    auto tried = attempts_.once(with(candidate));
+    if (!tried) return std::nullopt;
+    const Score found = TRY(score(*tried));
+    return Ranked{candidate, difference(candidate, found, now_), found.held_out_db > now_.held_out_db - kMinGainDb};
+  }
+
+  Expected<std::vector<Ranked>> rank_all() {
+    all_ += candidates_.size();
+    std::vector<Ranked> ranked;
+    for (const Candidate& candidate : candidates_) {
+      if (auto one = TRY(try_one(candidate))) ranked.push_back(*std::move(one));
+    }
+    sort(ranked);
+    return ranked;
+  }
+  static void sort(std::vector<Ranked>& ranked) {
+    std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) { return a.gain.db > b.gain.db; });
+  }
+
+  Expected<void> take(const Candidate& candidate) {
+    config_ = with(candidate);
+    now_ = TRY(score(TRY(attempts_.once(config_))));
+    return {};
+  }
+  // Those that seemed best, as they are now.
+  Expected<void> try_again(std::vector<Ranked>& ranked) {
+    for (std::size_t i = 0; i < std::min(kTriedAgain, ranked.size()); ++i) {
+      auto one = TRY(try_one(ranked[i].candidate));
+      ranked[i].is_harmless = one.has_value();
+      if (one) ranked[i] = *std::move(one);
+    }
+    sort(ranked);
+    return {};
+  }
+
+  const QuantConfig& config() const { return config_; }
+  void expect(std::size_t trials) { all_ += trials; }
+
+ private:
+  QuantConfig with(const Candidate& candidate) const {
+    QuantConfig config = config_;
+    for (const std::string& name : candidate.nodes) {
+      QuantRule rule;
+      rule.node = name;
+      if (target_.integers.has_float) {
+        rule.in_float = true;
+      } else {
+        rule.storage = DType::kI16;
+      }
+      config.rules.push_back(std::move(rule));
+    }
+    return config;
+  }
+
+  // Nodes that compute, not those that hand on what others computed. The worst first where there are too many.
+  Expected<void> find_candidates(const QuantizedModel& base) {
+    const Graph& model = base.model;
+    const std::vector<bool> is_fused = fused_clamps(model, target_);
+    std::vector<bool> has_clamp(model.nodes().size(), false);
+    std::vector<std::pair<ValueId, Candidate>> found;
+    for (std::uint32_t n = static_cast<std::uint32_t>(model.nodes().size()); n-- > 0;) {
+      const Node& node = model.nodes()[n];
+      if (node.outputs.empty() || has_clamp[n] || !is_narrow(base, target_, n)) continue;
+      Candidate candidate{{model[node.outputs[0]].name}};
+      if (is_fused[n]) {
+        const std::uint32_t maker = model[node.inputs[0]].index;
+        has_clamp[maker] = true;
+        candidate.nodes.insert(candidate.nodes.begin(), model[node.inputs[0]].name);
+      } else if (must_share(target_.integers, node.op)) {
+        continue;
+      }
+      found.emplace_back(node.outputs[0], std::move(candidate));
+    }
+    std::ranges::reverse(found);
+    if (found.size() > kMaxCandidates) TRY(keep_worst(base, found));
+    for (auto& [value, candidate] : found) candidates_.push_back(std::move(candidate));
+    return {};
+  }
+
+  Expected<void> keep_worst(const QuantizedModel& base, std::vector<std::pair<ValueId, Candidate>>& found) const {
+    std::vector<Sample> inputs;
+    for (const Trial& trial : trials_) inputs.push_back(trial.inputs);
+    const auto samples = given_samples(std::move(inputs));
+    constexpr std::size_t kMaxSamples = 2;
+    std::map<ValueId, double> rounding;
+    for (const ValueError& error :
+         TRY(layer_errors(base.model, base.quantized, base.plan, target_, *samples, kMaxSamples))) {
+      rounding[error.value] = error.rounding.db();
+    }
+    const auto db_of = [&](const std::pair<ValueId, Candidate>& row) {
+      const auto at = rounding.find(row.first);
+      return at == rounding.end() ? std::numeric_limits<double>::infinity() : at->second;
+    };
+    std::ranges::stable_sort(found, [&](const auto& a, const auto& b) { return db_of(a) < db_of(b); });
+    found.resize(kMaxCandidates);
+    return {};
+  }
+
+  Expected<Score> score(const Tried& tried) const {
+    using Clock = std::chrono::steady_clock;
+    Score result;
+    const Runner runner = TRY(attempts_.runner(tried));
+    std::vector<SignalToNoise> all;
+    std::vector<SignalToNoise> held_out;
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const Trial& trial : trials_) {
+      const auto before = Clock::now();
+      const std::vector<std::optional<Tensor>> found = TRY(runner(trial.inputs));
+      fastest = std::min(fastest, std::chrono::duration<double, std::milli>(Clock::now() - before).count());
+      all.resize(found.size());
+      held_out.resize(found.size());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!found[i] || !trial.wanted[i] || trial.wanted[i]->dtype() != DType::kF32) continue;
+        all[i].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
+        if (trial.is_held_out) held_out[i].add(trial.wanted[i]->data<float>(), found[i]->data<float>());
+      }
+    }
+    result.db = mean_db(all);
+    result.held_out_db = mean_db(held_out);
+    if (target_.integers.has_float && !attempts_.inputs().is_reproducible) result.milliseconds = fastest;
+    result.bytes = static_cast<std::int64_t>(tried.compiled->bytes.size());
+    if (target_.estimate != nullptr) {
+      double cycles = 0;
+      for (const DelegateSummary& delegate : tried.compiled->delegates) {
+        const auto cost = target_.estimate(target_.name, delegate.blob);
+        if (cost) cycles += cost->cycles;
+      }
+      result.cycles = cycles;
+    }
+    return result;
+  }
+
+  Attempts& attempts_;
+  const TargetDesc& target_;
+  const std::vector<Trial>& trials_;
+  const TrialProgress& progress_;
+  QuantConfig config_;
+  std::vector<Candidate> candidates_;
+  Score now_;
+  std::size_t done_ = 0, all_ = 0;
+};
+
+}  // namespace
+
+Expected<std::vector<NodeGain>> node_gains(Attempts& attempts, const QuantConfig& config,
+                                           const std::vector<Trial>& trials, const TrialProgress& progress) {
+  Search search(attempts, trials, progress);
+  TRY(search.start(config));
+  std::vector<NodeGain> gains;
+  for (Search::Ranked& row : TRY(search.rank_all())) gains.push_back(std::move(row.gain));
+  return gains;
+}
+
+Expected<Promotion> promote(Attempts& attempts, QuantConfig config, const std::vector<Trial>& trials,
+                            const TrialProgress& progress, Diagnostics& diagnostics) {
+  const std::size_t wanted = config.promote;
+  Search search(attempts, trials, progress);
+  search.expect((wanted - 1) * kTriedAgain);
+  TRY(search.start(config));
+  std::vector<Search::Ranked> ranked = TRY(search.rank_all());
+  Promotion result;
+  while (result.promoted.size() < wanted) {
+    const auto best = std::ranges::find_if(ranked, &Search::Ranked::is_harmless);
+    if (best == ranked.end() || best->gain.db < kMinGainDb) break;
+    result.promoted.push_back(best->gain);
+    TRY(search.take(best->candidate));
+    ranked.erase(best);
+    if (result.promoted.size() < wanted) TRY(search.try_again(ranked));
+  }
+  result.config = search.config();
+  if (result.promoted.size() < wanted) {
+    diagnostics.warn(
+        "promote", "",
+        fmt::format("promote = {}: {} promoted; no other node alone brings the outputs closer to float", wanted,
+                    result.promoted.empty() ? "nothing was" : fmt::format("{} were", result.promoted.size())));
+  }
+  return result;
+}
+
+}  // namespace isthmus

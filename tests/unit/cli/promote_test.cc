@@ -1,0 +1,72 @@
+// Nodes that are promoted are those that the outputs gain most by, and promoting never loses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/command_line.h"
+
+namespace isthmus::promote_test {
+namespace {
+
+class Promote : public test::CommandLine {
+ protected:
+  nlohmann::json compile(const std::string& options) const {
+    const test::Finished done =
+        isthmus("compile tests/models/fmnist/cnn.pt2 --calibrate tests/models/fmnist/calib_32.npz --json " + options +
+                " -o " + (folder_ / "m.pte").string());
+    EXPECT_EQ(done.code, 0) << done.err;
+    return nlohmann::json::parse(done.out);
+  }
+  double pooled_db() const {
+    const test::Finished done = isthmus("eval " + (folder_ / "m.pte").string() +
+                                        " --reference tests/models/fmnist/cnn.pt2 --data "
+                                        "tests/models/fmnist/test_500.npz --samples 100 --json");
+    return nlohmann::json::parse(done.out)["outputs"][0]["sqnr_db"];
+  }
+};
+
+TEST_F(Promote, NeverLosesAndSaysWhatItCosts) {
+  double before = compile("--target xnnpack")["outputs"][0]["sqnr_db"];
+  const double pooled = pooled_db();
+  std::size_t bytes = 0;
+  for (const int count : {1, 2, 4}) {
+    const nlohmann::json found = compile("--target xnnpack --promote " + std::to_string(count));
+    ASSERT_FALSE(found["promoted"].empty());
+    EXPECT_LE(found["promoted"].size(), static_cast<std::size_t>(count));
+    for (const nlohmann::json& row : found["promoted"]) {
+      EXPECT_GT(row["db"], 0) << row;
+      EXPECT_TRUE(row.contains("bytes") && row.contains("ms") && row.contains("node")) << row;
+    }
+    const double now = found["outputs"][0]["sqnr_db"];
+    EXPECT_GE(now, before - 0.05) << count;
+    EXPECT_GE(found["bytes"], bytes);
+    before = now;
+    bytes = found["bytes"];
+  }
+  EXPECT_GT(pooled_db(), pooled);
+}
+
+TEST_F(Promote, LayerErrorsLeadWithTheNodeThatPromoteTakes) {
+  const nlohmann::json listed = compile("--target ethos-u85-256 --layer-errors");
+  const nlohmann::json promoted = compile("--target ethos-u85-256 --promote 1");
+  ASSERT_FALSE(listed["errors"].empty());
+  double last = 1e9;
+  for (const nlohmann::json& row : listed["errors"]) {
+    if (!row.contains("gain")) break;
+    EXPECT_LE(row["gain"]["db"].get<double>(), last);
+    EXPECT_TRUE(row["gain"].contains("cycles")) << row;
+    last = row["gain"]["db"];
+  }
+  // What held-out samples lose by is listed, and not taken.
+  for (const nlohmann::json& taken : promoted.value("promoted", nlohmann::json::array())) {
+    const bool is_listed = std::ranges::any_of(listed["errors"], [&](const nlohmann::json& row) {
+      return row["value"] == taken["node"] && row.contains("gain");
+    });
+    EXPECT_TRUE(is_listed) << taken;
+  }
+}
+
+}  // namespace
+}  // namespace isthmus::promote_test
