@@ -130,7 +130,7 @@ Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::s
   }
   warn_of_inputs(graph, inputs, diagnostics);
   result.has_bad_inputs = worth_of(inputs) != Worth::kFine;
-  result.what = fmt::format("the first {} sample{} of {}", result.samples.size(), result.samples.size() == 1 ? "" : "s",
+  result.what = fmt::format("the first {} of {} samples of {}", result.samples.size(), all - last,
                             last > 0 ? "the last sequence, which calibration did not see" : "the data");
   if (result.samples.empty()) result.why_none = "no samples";
   return result;
@@ -176,8 +176,7 @@ Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::opti
     result.why_none = worth == Worth::kEmpty ? "the samples are constant or tiny, and the archive has no other example"
                                              : "calibration saw the only sample; give at least 2";
   } else {
-    result.what = fmt::format("{} sample{} that calibration did not see", result.samples.size(),
-                              result.samples.size() == 1 ? "" : "s");
+    result.what = fmt::format("{} of {} samples, which calibration did not see", result.samples.size(), count);
   }
   return result;
 }

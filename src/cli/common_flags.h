@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 
 namespace isthmus {
@@ -17,6 +18,9 @@ struct CommonFlags {
 
 // --json, -q, and -v where `verbose` says what it adds.
 void add_common_flags(CLI::App& command, CommonFlags& flags, const std::string& verbose = {});
+
+// A whole number that is no less.
+CLI::Validator at_least(std::int64_t min);
 
 // An option under its former name: it works as before and is not shown in the help.
 template <class Value>

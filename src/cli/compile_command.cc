@@ -63,7 +63,7 @@ Expected<ExitCode> check(const CompileOptions& options) {
   TRY(session.place(WithData::kNo));
   CompileSummary summary = summarize(session);
   const Expected<void> runnable = session.demand_runnable();
-  if (!runnable) summary.error = runnable.error().text();
+  if (!runnable) summary.error = runnable.error();
   summary.broken_gates = broken_gates(summary, options.gates);
   print_summary(options, session, summary);
   TRY(runnable);
@@ -108,7 +108,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     TRY(session.compile());
     add_file(summary, options.output, session);
     if (session.quantized() != nullptr && options.wants_errors) {
-      add_layer_errors(summary, session.quantized()->model, TRY(session.layer_errors()));
+      add_layer_errors(summary, session.quantized()->model, TRY(session.layer_errors()), TRY(session.node_gains()));
     }
     summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, session));
     summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, session));
@@ -120,10 +120,14 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 
 void add_common(CLI::App& command, CompileOptions& options) {
   add_session_options(command, options.session);
-  command.add_option("--max-delegates", options.gates.max_delegates, "exit with 3 if there are more delegates");
-  command.add_option("--max-host-ops", options.gates.max_host_ops,
-                     "exit with 3 if more operators run on the CPU; quantize and dequantize at inputs and outputs do "
-                     "not count");
+  command
+      .add_option("--max-delegates", options.gates.max_delegates, "exit with 3 if there are more delegates, or none")
+      ->check(at_least(0));
+  command
+      .add_option("--max-host-ops", options.gates.max_host_ops,
+                  "exit with 3 if more operators run on the CPU; quantize and dequantize at inputs and outputs do "
+                  "not count")
+      ->check(at_least(0));
   command.add_flag("--require-full-delegation", options.gates.requires_full_delegation,
                    "exit with 3 unless every operator runs on the target");
   std::vector<std::string> stages;
@@ -168,7 +172,9 @@ Command add_compile(CLI::App& app) {
                       "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,
                       "the same as text of MLIR's tosa dialect, as <model>_<number>.mlir");
-  command->add_flag("--layer-errors", options->wants_errors, "what each value loses by quantization, the worst first");
+  command->add_flag(
+      "--layer-errors", options->wants_errors,
+      "what each value loses by quantization; first those nodes that the outputs gain most by in more precision");
   command->add_flag("--errors", options->wants_errors)->group("");
   command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
   command->footer(

@@ -6,6 +6,7 @@
 
 #include "base/untrusted_text.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/terminal.h"
 #include "formats/executorch/pte.h"
 #include "formats/tosa/tosa.h"
@@ -27,7 +28,7 @@ struct InspectOptions {
   std::string stage{name_of(Stage::kLoad)};
   std::optional<std::string> method;
   std::vector<std::string> skipped;  // rewrites
-  bool wants_json = false;
+  CommonFlags common;
   bool wants_ir = false;
   bool wants_trace = false;
 };
@@ -47,6 +48,10 @@ Expected<Graph> graph_after(const InspectOptions& options, const Graph& loaded, 
   return graph;
 }
 
+void print_summary(const InspectOptions& options, const std::string& json, const std::string& text) {
+  if (options.common.wants_json || options.common.speaks()) print_output(options.common.wants_json ? json : text);
+}
+
 Expected<void> inspect_program(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir) return bad_input(fmt::format("{} is a program file: it has no graph to print", file.path));
   const pte::Program program = TRY(within(pte::read_program(file.bytes), file.path));
@@ -55,7 +60,7 @@ Expected<void> inspect_program(const InspectOptions& options, const OpenFile& fi
   if (plan == nullptr && !options.method) plan = &program.plans.front();
   if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file.path, shown(*options.method)));
   const ProgramSummary summary = summarize(file.path, file.bytes.size(), program, *plan);
-  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
@@ -63,7 +68,7 @@ Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile&
   if (options.wants_ir) return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
   const Statistics statistics = TRY(within(read_stats(file.bytes), file.path));
   const StatsSummary summary{file.path, &statistics};
-  print_output(options.wants_json ? to_json(summary) : to_text(summary));
+  print_summary(options, to_json(summary), to_text(summary));
   return {};
 }
 
@@ -72,7 +77,7 @@ Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file)
     return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
   const tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
   const TosaSummary summary = summarize(file.path, file.bytes.size(), graph);
-  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
@@ -85,14 +90,14 @@ Expected<void> inspect(const InspectOptions& options) {
   Diagnostics diagnostics = opened.diagnostics;
   if (options.wants_ir) {
     const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
-    print_diagnostics(diagnostics);
+    if (options.common.speaks()) print_diagnostics(diagnostics);
     print_output(print(graph));
     return {};
   }
-  if (!options.wants_json) print_diagnostics(diagnostics);
+  if (options.common.speaks()) print_diagnostics(diagnostics);
   const ModelSummary summary = opened.onnx ? summarize(options.file, *opened.onnx, opened.model, diagnostics)
                                            : summarize(options.file, opened.archive, opened.model, diagnostics);
-  print_output(options.wants_json ? to_json(summary) : to_text(summary, {.has_colour = stdout_has_colour()}));
+  print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
@@ -108,22 +113,25 @@ Command add_inspect(CLI::App& app) {
                    "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte), a TOSA graph (.tosa) "
                    "or statistics (.stats)")
       ->required();
-  CLI::Option* json = command->add_flag("--json", options->wants_json, "one JSON object on standard output");
-  CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")->excludes(json);
-  CLI::Option* to =
-      command->add_option("--to", options->stage, "with --ir: the graph after this stage")
-          ->check(CLI::IsMember({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))}))
-          ->needs(ir);
+  add_common_flags(*command, options->common);
+  CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")
+                        ->excludes(command->get_option("--json"));
+  const CLI::IsMember stages({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))});
+  command->add_option("--stop-after", options->stage, "with --ir: the graph after this stage")
+      ->check(stages)
+      ->needs(ir);
+  add_hidden_alias(*command, "--to", options->stage)->check(stages)->needs(ir);
   command
-      ->add_option("--skip", options->skipped, "with --to: a rewrite that is not run (--trace names them); may repeat")
-      ->needs(to)
+      ->add_option("--skip", options->skipped,
+                   "with --stop-after: a rewrite that is not run (--trace names them); may repeat")
+      ->needs(ir)
       ->allow_extra_args(false);
   command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
       ->needs(ir);
   command->add_option("--method", options->method, "the method of a .pte file")->excludes(ir);
   command->footer(
       "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pte --json\n"
-      "  isthmus inspect model.pt2 --ir --to canonicalize");
+      "  isthmus inspect model.pt2 --ir --stop-after canonicalize");
   return {command, [options] { return fine(inspect(*options)); }};
 }
 

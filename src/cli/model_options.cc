@@ -41,9 +41,8 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--target", options.target, "where it is to run")->required()->transform(target_names());
   command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
       ->allow_extra_args(false);
-  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(CLI::PositiveNumber);
-  command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")
-      ->check(CLI::PositiveNumber);
+  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(at_least(1));
+  command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")->check(at_least(1));
 }
 
 CLI::Validator target_names() {

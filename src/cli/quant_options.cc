@@ -31,8 +31,9 @@ void add_quant_options(CLI::App& command, QuantOptions& options) {
   add_hidden_alias(command, "--front", options.front)->check(CLI::Range(0.0, 1.0));
   command
       .add_option("--promote", options.promote,
-                  "compute this many of the worst nodes in float, or in 16 bits where the target has no float")
-      ->check(CLI::NonNegativeNumber);
+                  "compute in float, or in 16 bits where the target has no float, this many of the nodes that the "
+                  "outputs gain most by")
+      ->check(at_least(0));
 }
 
 Expected<QuantConfig> config_of(const QuantOptions& options) {

@@ -16,12 +16,12 @@ void add_session_options(CLI::App& command, SessionFlags& flags) {
 }
 
 void add_sample_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--samples", data.max_samples, "use at most this many samples")->check(CLI::PositiveNumber);
+  command.add_option("--samples", data.max_samples, "use at most this many samples")->check(at_least(1));
   command
       .add_option("--sequence", data.sequence,
                   "of a model with state: reset the state after this many samples; by default all samples are one "
                   "sequence")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
 }
 
 void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::string& without) {

@@ -73,8 +73,8 @@ void print_failure(const Error& error, std::string_view kind, bool wants_json) {
 void print_diagnostics(const Diagnostics& diagnostics) {
   for (const Diagnostic& entry : diagnostics.entries()) {
     const bool is_warning = entry.severity == Severity::kWarning;
-    fmt::print(stderr, "{} [{}] {}\n", is_warning ? painted("warning:", "1;33") : painted("note:", "1;36"), entry.code,
-               harmless(entry.text));
+    fmt::print(stderr, "{} {} [{}]\n", is_warning ? painted("warning:", "1;33") : painted("note:", "1;36"),
+               harmless(entry.text), entry.code);
   }
 }
 

@@ -6,11 +6,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <span>
 
 #include "base/check.h"
 #include "formats/tosa/tosa.h"
+#include "report/explain.h"
 #include "report/rows.h"
 #include "targets/registry.h"
 
@@ -32,11 +35,18 @@ std::uint64_t peak_rss_bytes() {
 
 CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& host, NodeId id) {
   const Node& node = outcome.graph[id];
-  CompileSummary::HostNode row{
-      node_name(outcome.graph, node), op_text(node), {}, {}, node.origin.source, node.origin.module, {}, host.rows(id)};
+  CompileSummary::HostNode row{node_name(outcome.graph, node),
+                               op_text(node),
+                               {},
+                               {},
+                               node.origin.source,
+                               node.origin.module,
+                               {},
+                               node.origin.call,
+                               host.rows(id)};
   const Reason& own = *outcome.host_reason(id);
   row.code = row.causes.size() > 1 ? code_text(own.code) : row.causes[0].code;
-  row.reason = row.causes.size() > 1 ? text_of(own) : row.causes[0].text;
+  row.reason = row.causes.size() > 1 ? text_of(own, outcome.target.label) : row.causes[0].text;
   row.hint = row.causes.back().hint;
   return row;
 }
@@ -75,6 +85,16 @@ CompileSummary::Io io_row(const Graph& graph, ValueId id, std::string name) {
   for (const Dim dim : type.shape) row.shape.push_back(graph.exprs().text(dim));
   row.type = fmt::format("{}[{}]", row.dtype, fmt::join(row.shape, ","));
   return row;
+}
+
+// "+1.3 dB, +25.1 KiB, +0.02 ms"
+std::string to_text(const NodeGain& gain) {
+  std::string out = fmt::format("{:+.1f} dB, {}{}", gain.db, gain.bytes < 0 ? "-" : "+",
+                                bytes_text(static_cast<std::uint64_t>(std::abs(gain.bytes))));
+  // No minus in front of zero.
+  if (gain.milliseconds) out += fmt::format(", {:+.2f} ms", std::round(*gain.milliseconds * 100) / 100 + 0.0);
+  if (gain.cycles) out += fmt::format(", {:+.0f} cycles", *gain.cycles);
+  return out;
 }
 
 // The node that causes the fallback, where it is another one.
@@ -132,6 +152,8 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
   summary.model = model;
   summary.target = target.name;
   summary.unfinished = target.unfinished;
+  summary.label = target.label;
+  summary.wider = target.integers.has_float ? "float" : "16 bits";
   summary.delegates = outcome.places.segments.size();
   summary.states = states_of(outcome.graph);
   for (std::uint32_t i = 0; i < outcome.graph.nodes().size(); ++i) {
@@ -140,13 +162,14 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
       summary.io_conversions.push_back(io_conversion(outcome, host, NodeId{i}));
       continue;
     }
-    ++summary.nodes;
-    if (is_on_host) {
-      summary.host.push_back(host_node(outcome, host, NodeId{i}));
-    } else {
-      ++summary.delegated_nodes;
-    }
+    if (is_on_host) summary.host.push_back(host_node(outcome, host, NodeId{i}));
   }
+  // Operators of the model as the target wants it, whatever becomes of them: conversions are not among them, and those
+  // that are part of others are.
+  for (const Node& node : outcome.model.nodes()) {
+    if (!node.outputs.empty() && is_delegated(outcome, node.outputs[0])) ++summary.delegated_nodes;
+  }
+  summary.nodes = summary.delegated_nodes + summary.host.size();
   for (const ValueId id : outcome.graph.inputs())
     summary.inputs.push_back(io_row(outcome.graph, id, outcome.graph[id].name));
   for (const Output& output : outcome.graph.outputs()) {
@@ -164,6 +187,7 @@ CompileSummary summarize(const Session& session) {
   CompileSummary summary =
       summarize(session.file(), session.target(), session.prepared(), session.quantized(), session.diagnostics());
   summary.times = session.times();
+  summary.promoted = session.promoted();
   return summary;
 }
 
@@ -236,19 +260,26 @@ void add_file(CompileSummary& summary, const std::string& path, const Session& s
   summary.times = session.times();
 }
 
-void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors) {
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors,
+                      const std::vector<NodeGain>& gains) {
   for (const ValueError& error : errors) {
     const Node* maker = model.producer(error.value);
     summary.errors.push_back({model[error.value].name, maker == nullptr ? "input" : std::string(name_of(maker->op)),
                               maker == nullptr ? "" : maker->origin.source,
                               maker == nullptr ? "" : maker->origin.module, error.total.db(), error.total.cosine(),
                               error.rounding.db(), error.alone.db()});
+    const auto gain = std::ranges::find(gains, summary.errors.back().value, &NodeGain::node);
+    if (gain != gains.end()) summary.errors.back().gain = *gain;
   }
-  std::ranges::stable_sort(summary.errors, {}, &CompileSummary::LayerError::db);
+  // Of a node that computes in float already, or that only hands numbers on, the outputs gain nothing.
+  std::ranges::stable_sort(summary.errors, [](const auto& a, const auto& b) {
+    if (a.gain.has_value() != b.gain.has_value()) return a.gain.has_value();
+    return a.gain ? a.gain->db > b.gain->db : a.db < b.db;
+  });
 }
 
 std::string to_text(const CompileSummary& summary, bool is_verbose) {
-  std::string out = fmt::format("{} for {}: {} delegate{}, {} of {} nodes in {}\n", summary.model, summary.target,
+  std::string out = fmt::format("{} for {}: {} delegate{}, {} of {} operators in {}\n", summary.model, summary.target,
                                 summary.delegates, summary.delegates == 1 ? "" : "s", summary.delegated_nodes,
                                 summary.nodes, summary.delegates == 1 ? "it" : "them");
   const std::map<std::string, std::vector<const CompileSummary::HostNode*>> groups = by_cause(summary.host);
@@ -280,24 +311,31 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     add_io("output", summary.outputs);
   }
   if (summary.is_quantized) {
-    out += fmt::format("  {} groups share a scale each, {} rescale{}, {} I/O conversion{} on the host\n",
+    out += fmt::format("  {} groups share a scale each, {} requantize node{}, {} I/O conversion{} on the host\n",
                        summary.groups, summary.rescales.size(), summary.rescales.size() == 1 ? "" : "s",
                        summary.io_conversions.size(), summary.io_conversions.size() == 1 ? "" : "s");
     for (const CompileSummary::Rescale& row : summary.rescales) {
-      out += fmt::format("    rescale %{} for %{}: {}\n", row.value, row.reader, row.because);
+      out += fmt::format("    requantize %{} for %{}: {}\n", row.value, row.reader, row.because);
     }
+  }
+  for (const NodeGain& gain : summary.promoted) {
+    out += fmt::format("  promoted to {}: %{}, {}\n", summary.wider, gain.node, to_text(gain));
   }
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
     for (const CompileSummary::OutputError& row : file.sqnr) {
-      out += fmt::format("  {}: {} from float, on {}\n", row.output, db_text(row.db), file.held_out);
+      out += fmt::format("  {}: SQNR {}, on {}\n", row.output, db_text(row.db), file.held_out);
     }
     if (summary.is_quantized && file.sqnr.empty() && !file.why_no_figure.empty()) {
-      out += fmt::format("  how far it is from float is not known: {}\n", file.why_no_figure);
+      out += fmt::format("  no SQNR: {}\n", file.why_no_figure);
     }
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
-    out += fmt::format("  {} delegate nodes, {} of them transposes\n", file.device_nodes, file.transposes.size());
+    if (file.tosa.empty() && file.device_nodes > 0) {
+      out += fmt::format("  {} in {}, {} of them transposes\n",
+                         counted(file.device_nodes, fmt::format("{} node", summary.label)),
+                         summary.delegates == 1 ? "the delegate" : "the delegates", file.transposes.size());
+    }
     if (!file.backend.empty() && file.finished_by.empty() && summary.unfinished) {
       out += fmt::format("  {} {} ({}): {}\n", summary.delegates == 1 ? "the delegate holds" : "the delegates hold",
                          summary.unfinished->what, file.backend, summary.unfinished->why);
@@ -326,12 +364,19 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
   }
   constexpr std::size_t kMaxErrors = 10;
   const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMaxErrors, summary.errors.size());
-  if (shown > 0) out += "  farthest from float (dB: all, own rounding, of which sharing costs):\n";
-  for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
-    out += fmt::format("    {:>6} {:>6} {:5.1f}  {} %{}{}\n", db_number(row.db), db_number(row.rounding_db),
-                       db_of_sharing(row.rounding_db, row.alone_db), row.op, row.value,
-                       row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
+  if (shown > 0) {
+    out += fmt::format(
+        "  what the outputs gain if one node alone is computed in {}, and what that costs; then the value's SQNR, of "
+        "its own rounding, what sharing costs of that:\n",
+        summary.wider);
   }
+  for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
+    out += fmt::format("    {:<36} {:>6} {:>6} {:5.1f}  {} %{}{}\n", row.gain ? to_text(*row.gain) : "-",
+                       db_number(row.db), db_number(row.rounding_db), db_of_sharing(row.rounding_db, row.alone_db),
+                       row.op, row.value, row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
+  }
+  if (shown < summary.errors.size())
+    out += fmt::format("    and {} more; -v lists them\n", summary.errors.size() - shown);
   if (is_verbose) {
     double others = 0;
     for (const StageTime& time : summary.times) {

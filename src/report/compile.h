@@ -20,6 +20,7 @@ struct CompileSummary {
   struct HostNode {
     std::string node, op, code, reason, origin, module;
     std::string hint;              // what to do about the last cause
+    std::string call;              // as the user wrote it: "embedding"; may be empty
     std::vector<CauseRow> causes;  // itself first, the root cause last
   };
   struct Transpose {
@@ -54,6 +55,7 @@ struct CompileSummary {
     std::string value, op, origin, module;
     double db = 0, cosine = 0;             // against the model in float
     double rounding_db = 0, alone_db = 0;  // of its own rounding, in shared parameters and in its own
+    std::optional<NodeGain> gain = {};     // what the outputs gain if it alone is computed more precisely
   };
   // Of all delegates: cycles of a run, and the most memory that one of them needs.
   struct Cost {
@@ -85,6 +87,7 @@ struct CompileSummary {
 
   std::string model;
   std::string target;
+  std::string_view label;                // of the target, as people call it
   std::optional<Unfinished> unfinished;  // what is said of its delegates where no step has finished them
   std::size_t nodes = 0;
   std::size_t delegates = 0;
@@ -92,17 +95,19 @@ struct CompileSummary {
   std::vector<HostNode> host;
   std::vector<Io> inputs, outputs;
   std::vector<StateRow> states;
+  std::string_view wider;  // what a node is promoted to: "float" or "16 bits"
   bool is_quantized = false;
   bool has_parameters = false;  // scales mean something: there were data or parameters of the archive
   std::vector<IoConversion> io_conversions;
   std::vector<Unproven> unproven;
   std::size_t groups = 0;
   std::vector<Rescale> rescales;
-  std::vector<LayerError> errors;  // the worst first
+  std::vector<LayerError> errors;  // those first that the outputs gain most by
+  std::vector<NodeGain> promoted;  // by --promote, in the order in which they were taken
   std::vector<Diagnostic> warnings, notes;
   std::vector<StageTime> times;
   std::vector<std::string> broken_gates;  // sentences, see gates.h
-  std::string error;                      // why it does not compile; empty where it can
+  std::optional<Error> error;             // why it does not compile
   std::optional<File> file;
 };
 
@@ -116,7 +121,8 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
 CompileSummary summarize(const Session& session);
 void add_file(CompileSummary& summary, const std::string& path, const Session& session);
 
-void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors);
+void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors,
+                      const std::vector<NodeGain>& gains);
 
 std::string to_text(const CompileSummary& summary, bool is_verbose);
 std::string to_json(const CompileSummary& summary);

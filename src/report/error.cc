@@ -5,8 +5,6 @@
 
 namespace isthmus {
 
-std::string error_json(const Error& error, std::string_view kind) {
-  return dump({{"error", {{"kind", kind}, {"message", error.message}, {"places", error.places}}}});
-}
+std::string error_json(const Error& error, std::string_view kind) { return dump({{"error", error_row(error, kind)}}); }
 
 }  // namespace isthmus

@@ -22,7 +22,7 @@ std::string to_text(const EvalSummary& summary) {
                        share(found.agreeing));
   }
   for (std::size_t i = 0; i < found.outputs.size(); ++i) {
-    out += fmt::format("  output_{}: {} from float, cosine {:.6f}\n", i, db_text(found.outputs[i].db(), 2),
+    out += fmt::format("  output_{}: SQNR {}, cosine {:.6f}\n", i, db_text(found.outputs[i].db(), 2),
                        found.outputs[i].cosine());
   }
   return out;

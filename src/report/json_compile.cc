@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "report/compile.h"
+#include "report/error.h"
 #include "report/json_parts.h"
+#include "report/json_place.h"
 #include "report/stats.h"
 
 namespace isthmus {
@@ -10,20 +12,27 @@ namespace {
 
 const std::string kOtherSeconds = "trials";  // of stages that were run for the sake of a comparison
 
-Json io_json(const CompileSummary& summary, const std::vector<CompileSummary::Io>& rows) {
-  Json list = Json::array();
-  for (const CompileSummary::Io& row : rows) {
-    list.push_back({{"name", row.name}, {"shape", shape_json(row.shape)}, {"dtype", row.dtype}});
-    if (!row.quant || !summary.has_parameters) continue;
-    list.back()["scale"] = row.quant->scale();
-    list.back()["zero_point"] = row.quant->zero_point;
-  }
-  return list;
+// What a node brings the outputs if it is computed more precisely, and what that costs.
+Json gain_json(const NodeGain& gain) {
+  Json json{{"db", gain.db}, {"bytes", gain.bytes}};
+  if (gain.milliseconds) json["ms"] = *gain.milliseconds;
+  if (gain.cycles) json["cycles"] = *gain.cycles;
+  return json;
 }
 
 }  // namespace
 
-std::string to_json(const CompileSummary& summary) {
+Json place_json(const CompileSummary& summary) {
+  const auto io_rows = [&](const std::vector<CompileSummary::Io>& rows) {
+    Json list = Json::array();
+    for (const CompileSummary::Io& row : rows) {
+      list.push_back({{"name", row.name}, {"shape", shape_json(row.shape)}, {"dtype", row.dtype}});
+      if (!row.quant || !summary.has_parameters) continue;
+      list.back()["scale"] = row.quant->scale();
+      list.back()["zero_point"] = row.quant->zero_point;
+    }
+    return list;
+  };
   Json host = Json::array();
   for (const CompileSummary::HostNode& node : summary.host) {
     host.push_back({{"node", node.node},
@@ -44,10 +53,6 @@ std::string to_json(const CompileSummary& summary) {
   for (const CompileSummary::Unproven& row : summary.unproven) {
     unproven.push_back({{"node", row.node}, {"op", row.op}, {"demand", row.demand}});
   }
-  Json rescales = Json::array();
-  for (const CompileSummary::Rescale& row : summary.rescales) {
-    rescales.push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
-  }
   Json seconds = Json::object();
   for (const StageTime& time : summary.times) {
     const std::string& key = time.of.empty() ? time.name : kOtherSeconds;
@@ -59,16 +64,27 @@ std::string to_json(const CompileSummary& summary) {
             {"delegates", summary.delegates},
             {"delegated_nodes", summary.delegated_nodes},
             {"host", host},
-            {"inputs", io_json(summary, summary.inputs)},
-            {"outputs", io_json(summary, summary.outputs)},
+            {"inputs", io_rows(summary.inputs)},
+            {"outputs", io_rows(summary.outputs)},
             {"state", states_json(summary.states)},
             {"borders", io_conversions},
             {"unproven", unproven},
             {"warnings", diagnostics_json(summary.warnings)},
             {"notes", diagnostics_json(summary.notes)},
             {"seconds", seconds}};
+  if (summary.error) json["error"] = error_row(*summary.error, kFailed);
+  if (!summary.is_quantized) return json;
+  json["groups"] = summary.groups;
+  json["rescales"] = Json::array();
+  for (const CompileSummary::Rescale& row : summary.rescales) {
+    json["rescales"].push_back({{"value", row.value}, {"reader", row.reader}, {"because", row.because}});
+  }
+  return json;
+}
+
+std::string to_json(const CompileSummary& summary) {
+  Json json = place_json(summary);
   if (!summary.broken_gates.empty()) json["broken_gates"] = summary.broken_gates;
-  if (!summary.error.empty()) json["error"] = {{"kind", "failed"}, {"message", summary.error}};
   for (const CompileSummary::LayerError& row : summary.errors) {
     json["errors"].push_back({{"value", row.value},
                               {"op", row.op},
@@ -78,10 +94,7 @@ std::string to_json(const CompileSummary& summary) {
                               {"cosine", row.cosine},
                               {"rounding_db", finite_db(row.rounding_db)},
                               {"alone_db", finite_db(row.alone_db)}});
-  }
-  if (summary.is_quantized) {
-    json["groups"] = summary.groups;
-    json["rescales"] = rescales;
+    if (row.gain) json["errors"].back()["gain"] = gain_json(*row.gain);
   }
   if (summary.file) {
     const CompileSummary::File& file = *summary.file;
@@ -120,6 +133,9 @@ std::string to_json(const CompileSummary& summary) {
       json["sqnr_db"] = Json::array();
       for (const CompileSummary::OutputError& row : file.sqnr) {
         json["sqnr_db"].push_back({{"output", row.output}, {"db", finite_db(row.db)}});
+        for (Json& output : json["outputs"]) {
+          if (output["name"] == row.output) output["sqnr_db"] = finite_db(row.db);
+        }
       }
       json["held_out_samples"] = file.held_out_samples;
       if (file.held_out_samples > 0) {
@@ -129,24 +145,22 @@ std::string to_json(const CompileSummary& summary) {
       }
     }
   }
+  for (const NodeGain& gain : summary.promoted) {
+    json["promoted"].push_back(gain_json(gain));
+    json["promoted"].back()["node"] = gain.node;
+  }
   return dump(json);
 }
 
 std::string to_json(const CalibrateSummary& summary) {
-  Json warnings = Json::array();
-  for (const Diagnostic& entry : summary.diagnostics) {
-    if (entry.severity == Severity::kWarning) {
-      warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
-    }
-  }
   return dump({{"model", summary.model},
                {"target", summary.target},
                {"output", summary.output},
                {"samples", summary.statistics->samples},
                {"values", summary.statistics->values.size()},
                {"reproducible", summary.statistics->is_reproducible},
-               {"seconds", summary.seconds},
-               {"warnings", warnings}});
+               {"seconds", {{std::string(name_of(Stage::kCalibrate)), summary.seconds}}},
+               {"warnings", warnings_json(summary.diagnostics)}});
 }
 
 }  // namespace isthmus

@@ -28,12 +28,6 @@ std::string to_json(const ModelSummary& summary) {
                        {"max", number(symbol.max)},
                        {"hint", number(symbol.hint)}});
   }
-  Json warnings = Json::array();
-  for (const Diagnostic& entry : summary.diagnostics) {
-    if (entry.severity == Severity::kWarning) {
-      warnings.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
-    }
-  }
   return dump({{"kind", summary.kind},
                {"file", summary.file},
                {"bytes", summary.bytes},
@@ -56,7 +50,7 @@ std::string to_json(const ModelSummary& summary) {
                {"nodes", summary.nodes},
                {"ops", counts_json(summary.ops)},
                {"examples", summary.examples},
-               {"warnings", std::move(warnings)}});
+               {"warnings", warnings_json(summary.diagnostics)}});
 }
 
 std::string to_json(const ProgramSummary& summary) {
@@ -94,29 +88,35 @@ std::string to_json(const ProgramSummary& summary) {
   for (const ProgramSummary::HostOp& op : summary.host) {
     host.push_back({{"op", op.name}, {"calls", op.calls}, {"border_calls", op.io_calls}});
   }
-  return dump({{"kind", "pte"},
-               {"file", summary.file},
-               {"bytes", summary.bytes},
-               {"method", summary.method},
-               {"methods", summary.methods},
-               {"inputs", tensors(summary.inputs)},
-               {"outputs", tensors(summary.outputs)},
-               {"state", states_json(summary.states)},
-               {"instructions", summary.instructions},
-               {"memory_bytes", summary.memory_bytes()},
-               {"memory", summary.memory},
-               {"constants", summary.constants.count},
-               {"constant_bytes", summary.constants.bytes},
-               {"initial_values", summary.initial_values.count},
-               {"initial_value_bytes", summary.initial_values.bytes},
-               {"named_data", summary.named_data.count},
-               {"named_data_bytes", summary.named_data.bytes},
-               {"delegates", std::move(delegates)},
-               {"transposes", summary.transposes()},
-               {"host", std::move(host)},
-               {"host_calls", summary.host_calls()},
-               {"border_calls", summary.io_calls()},
-               {"ops", counts_json(summary.ops)}});
+  Json json({{"kind", "pte"},
+             {"file", summary.file},
+             {"bytes", summary.bytes},
+             {"method", summary.method},
+             {"methods", summary.methods},
+             {"inputs", tensors(summary.inputs)},
+             {"outputs", tensors(summary.outputs)},
+             {"state", states_json(summary.states)},
+             {"instructions", summary.instructions},
+             {"memory_bytes", summary.memory_bytes()},
+             {"memory", summary.memory},
+             {"constants", summary.constants.count},
+             {"constant_bytes", summary.constants.bytes},
+             {"initial_values", summary.initial_values.count},
+             {"initial_value_bytes", summary.initial_values.bytes},
+             {"named_data", summary.named_data.count},
+             {"named_data_bytes", summary.named_data.bytes},
+             {"delegates", std::move(delegates)},
+             {"transposes", summary.transposes()},
+             {"host", std::move(host)},
+             {"host_calls", summary.host_calls()},
+             {"border_calls", summary.io_calls()},
+             {"ops", counts_json(summary.ops)}});
+  if (summary.provenance) {
+    json["provenance"] = Json::object();
+    for (const auto& [key, value] : summary.provenance->facts) json["provenance"][key] = value;
+    json["provenance"]["config"] = summary.provenance->config;
+  }
+  return dump(json);
 }
 
 std::string to_json(const TosaSummary& summary) {
@@ -157,6 +157,7 @@ std::string to_json(const StatsSummary& summary) {
                       {"range", {range.min, range.max}}});
   }
   return dump({{"kind", "stats"},
+               {"file", summary.file},
                {"samples", summary.statistics->samples},
                {"reproducible", summary.statistics->is_reproducible},
                {"values", values}});

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/diag.h"
+#include "base/expected.h"
 #include "report/causes.h"
 #include "report/rows.h"
 #include "report/states.h"
@@ -26,9 +28,6 @@ inline std::string dump(const Json& json) {
   object.update(json);
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
-
-// JSON has no infinity: what is exact is said to be this good.
-inline double finite_db(double db) { return std::min(db, 200.0); }
 
 // ["1", "3", "4*s0"] as [1, 3, "4*s0"].
 inline Json shape_json(const std::vector<std::string>& shape) {
@@ -75,6 +74,18 @@ inline Json diagnostics_json(const std::vector<Diagnostic>& entries) {
     list.push_back({{"code", entry.code}, {"node", entry.node}, {"text", entry.text}});
   }
   return list;
+}
+
+inline Json warnings_json(const std::vector<Diagnostic>& entries) {
+  std::vector<Diagnostic> warnings;
+  std::ranges::copy_if(entries, std::back_inserter(warnings),
+                       [](const Diagnostic& entry) { return entry.severity == Severity::kWarning; });
+  return diagnostics_json(warnings);
+}
+
+inline constexpr std::string_view kFailed = "failed";  // the kind of an error that is not a matter of usage
+inline Json error_row(const Error& error, std::string_view kind) {
+  return {{"kind", kind}, {"message", error.message}, {"places", error.places}};
 }
 
 }  // namespace isthmus

@@ -58,14 +58,20 @@ std::string to_json(const EvalSummary& summary) {
   const auto share = [&](std::uint64_t part) {
     return found.rows == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(found.rows);
   };
-  Json json{{"samples", found.samples}};
+  Json json{{"file", summary.file}, {"samples", found.samples}};
   if (found.has_labels) {
     json["top1_reference"] = share(found.right_reference);
     json["top1"] = share(found.right);
   }
   json["agreement"] = share(found.agreeing);
   json["sqnr_db"] = Json::array();
-  for (const SignalToNoise& output : found.outputs) json["sqnr_db"].push_back(finite_db(output.db()));
+  json["outputs"] = Json::array();
+  for (const SignalToNoise& output : found.outputs) {
+    json["sqnr_db"].push_back(finite_db(output.db()));
+    json["outputs"].push_back({{"name", "output_" + std::to_string(json["outputs"].size())},
+                               {"sqnr_db", finite_db(output.db())},
+                               {"cosine", output.cosine()}});
+  }
   json["warnings"] = diagnostics_json(summary.said);
   return dump(json);
 }

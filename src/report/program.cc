@@ -208,6 +208,7 @@ ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte
     counter.add(summary.initial_values, program.initial_values[i]);
   }
   for (const pte::NamedData& data : program.named_data) counter.add(summary.named_data, data.bytes);
+  summary.provenance = find_provenance(program);
   return summary;
 }
 
@@ -250,6 +251,17 @@ std::string to_text(const ProgramSummary& summary, TextStyle style) {
            fmt::format("{}, {} inside", summary.delegates.size(), counted(summary.transposes(), "transpose")));
   rows.add("", delegates);
   rows.add("host", counted_host_calls(summary.host_calls(), summary.io_calls()));
+  if (summary.provenance) {
+    std::vector<std::string> facts;
+    for (const auto& [key, value] : summary.provenance->facts) facts.push_back(fmt::format("{}: {}", key, value));
+    std::string_view config = summary.provenance->config;
+    while (!config.empty()) {
+      const std::size_t end = std::min(config.find('\n'), config.size());
+      if (end > 0) facts.push_back(fmt::format("config: {}", config.substr(0, end)));
+      config.remove_prefix(std::min(end + 1, config.size()));
+    }
+    rows.add("made by", facts);
+  }
   rows.add("operators", fmt::format("{} kinds, in delegates and on the host", summary.ops.size()));
   rows.add_bars(summary.ops);
   return rows.text();

@@ -8,6 +8,7 @@
 
 #include "base/expected.h"
 #include "formats/executorch/io_params.h"
+#include "formats/executorch/provenance.h"
 #include "formats/executorch/pte.h"
 #include "report/rows.h"
 #include "report/states.h"
@@ -60,6 +61,7 @@ struct ProgramSummary {
   Data constants;
   Data initial_values;
   Data named_data;
+  std::optional<pte::Provenance> provenance;
 
   std::uint64_t memory_bytes() const;
   std::size_t host_calls() const;

@@ -60,9 +60,10 @@ std::string human_bytes(std::uint64_t bytes) {
 }
 
 std::string db_text(double db, int digits) {
-  return std::isinf(db) && db > 0 ? "no difference" : fmt::format("{:.{}f} dB", db, digits);
+  return fmt::format("{:.{}f} dB{}", finite_db(db), digits, db >= kExactDb ? " (no difference)" : "");
 }
-std::string db_number(double db) { return std::isinf(db) && db > 0 ? "exact" : fmt::format("{:.1f}", db); }
+std::string db_number(double db) { return fmt::format("{:.1f}", finite_db(db)); }
+double finite_db(double db) { return std::min(db, kExactDb); }
 double db_of_sharing(double rounding, double alone) { return std::isfinite(rounding) ? alone - rounding : 0; }
 
 std::string counted(std::uint64_t count, std::string_view noun) {

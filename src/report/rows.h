@@ -41,6 +41,8 @@ class Rows {
 std::string with_separators(std::uint64_t number);
 std::string human_bytes(std::uint64_t bytes);
 // "32.1 dB", "no difference".
+inline constexpr double kExactDb = 200;  // what is exact is said to be this good: JSON has no infinity
+double finite_db(double db);
 std::string db_text(double db, int digits = 1);
 // "32.1", "exact".
 std::string db_number(double db);

@@ -51,11 +51,12 @@ Expected<std::vector<FinishedDelegate>> finish_delegates(pte::Program& program, 
 
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const std::vector<Order>& input_orders) {
+                           const std::vector<Order>& input_orders, const std::vector<pte::NamedData>& attached) {
   CHECK(partitioning.place.size() == graph.nodes().size(), "the graph is not partitioned");
   Compiled result;
   StageClock clock(result.times);
   LoweredProgram lowered = TRY(clock.stage(Stage::kLower, lower(graph, partitioning, target, input_orders)));
+  lowered.program.named_data.insert(lowered.program.named_data.end(), attached.begin(), attached.end());
   result.program = lowered.program;
   Emitted emitted = TRY(clock.stage(Stage::kEmit, emit(std::move(lowered.program))));
   result.method =

@@ -45,10 +45,11 @@ struct Compiled {
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on
 // zeros where there are none): what any of them refuses is an error, and there are no bytes. For `input_orders` see
-// lower.h.
+// lower.h; `attached` are data that the program holds and nothing in it reads.
 Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning, const TargetDesc& target,
                            const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads,
-                           const std::vector<Order>& input_orders = {});
+                           const std::vector<Order>& input_orders = {},
+                           const std::vector<pte::NamedData>& attached = {});
 // The same of a model that stays in float, after `keep_in_float`.
 inline Expected<Compiled> compile(const Prepared& prepared, const TargetDesc& target,
                                   const std::vector<std::optional<TensorView>>& examples, pthreadpool* threads) {

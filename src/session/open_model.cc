@@ -23,6 +23,7 @@ Expected<OpenModel> open_model(const OpenFile& file) {
   }
   OpenModel result;
   result.path = file.path;
+  result.bytes = file.bytes;
   StageClock clock(result.times);
   if (file.kind == FileKind::kOnnx) {
     const std::string folder = std::filesystem::path(file.path).parent_path().string();

@@ -26,6 +26,7 @@ Expected<OpenFile> open_file(const std::string& path);
 
 struct OpenModel {
   std::string path;
+  Blob bytes;            // of the file
   pt2::Archive archive;  // empty where the file is of ONNX
   std::optional<onnx::Model> onnx;
   Model model;

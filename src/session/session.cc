@@ -14,6 +14,7 @@
 #include "quantize/config/pins.h"
 #include "session/float_model.h"
 #include "session/input_layout.h"
+#include "session/provenance.h"
 #include "session/quantize_with_gate.h"
 #include "session/runners.h"
 #include "targets/partition.h"
@@ -44,7 +45,13 @@ struct Session::State {
   Expected<Statistics> measured(const std::vector<std::size_t>& left_out);
   // Takes the parameters that the archive gives. False where they are not all that is needed.
   Expected<bool> take_archive_parameters();
+  GateInputs gate_inputs();
+  TrialProgress trial_progress() const;
+  // Some samples for what looks at single nodes: those that calibration saw, where they are at hand.
+  Expected<std::vector<Sample>> few_samples(std::size_t most) const;
   Expected<void> quantize_model();
+  // After the data were read: what is wrong with them is said there.
+  Expected<void> attach_provenance();
   void warn_of_ranges();
   void warn_of_missing_finisher();
   Expected<void> compare();
@@ -61,7 +68,9 @@ struct Session::State {
   std::optional<Statistics> statistics;
   HeldOut held_out;
   std::vector<Order> input_orders;
+  std::vector<pte::NamedData> attached;  // where the program comes from
   std::optional<QuantizedModel> quantized;
+  std::vector<NodeGain> promoted;
   std::optional<Compiled> compiled;
   std::optional<Evaluation> evaluation;
 };
@@ -117,6 +126,7 @@ Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, co
       nodes.push_back(graph[node.outputs[0]].name);
       if (std::ranges::find(modules, node.origin.module) == modules.end()) modules.push_back(node.origin.module);
     }
+    for (const auto& [name, value] : graph.aliases()) nodes.push_back(name);
     std::string near;
     for (const QuantRule& rule : config.rules) {
       const bool is_meant = entry.text.find(fmt::format(":{}: ", rule.line)) != std::string::npos;
@@ -203,7 +213,13 @@ Expected<void> Session::State::gather() {
   return {};
 }
 
-Expected<void> Session::State::quantize_model() {
+TrialProgress Session::State::trial_progress() const {
+  return [this](std::size_t done, std::size_t all) {
+    return announce(Stage::kQuantize, static_cast<double>(done) / static_cast<double>(all));
+  };
+}
+
+GateInputs Session::State::gate_inputs() {
   GateInputs inputs{.attempt = {.prepared = *prepared,
                                 .target = target(),
                                 .examples = examples,
@@ -211,6 +227,7 @@ Expected<void> Session::State::quantize_model() {
                                 .refining = {},
                                 .calibrated = held_out.seen,
                                 .input_orders = input_orders,
+                                .attached = attached,
                                 .is_reproducible = options.data.is_reproducible},
                     .float_model = *float_model,
                     .held_out = held_out,
@@ -218,13 +235,35 @@ Expected<void> Session::State::quantize_model() {
                     .kernels = float_kernels_of(options.data),
                     .threads = options.threads};
   if (needs_samples(options.config)) inputs.attempt.refining = refining_samples(held_out);
-  Chosen chosen = TRY(within(quantize_with_gate(inputs, [&] { return announce(Stage::kQuantize); }), model->path));
+  return inputs;
+}
+
+Expected<void> Session::State::quantize_model() {
+  const GateInputs inputs = gate_inputs();
+  Chosen chosen = TRY(within(quantize_with_gate(inputs, trial_progress()), model->path));
   TRY(demand_used_rules(chosen.said, prepared->graph, options.config));
   options.config = std::move(chosen.config);
   quantized = std::move(chosen.model);
+  promoted = std::move(chosen.promoted);
   compiled = std::move(chosen.compiled);
   append_times(times, chosen.times);
   for (const Diagnostic& entry : chosen.said.entries()) diagnostics.add(entry);
+  return {};
+}
+
+Expected<std::vector<Sample>> Session::State::few_samples(std::size_t most) const {
+  Diagnostics ignored;
+  DataOptions few = options.data;
+  if (few.is_statistics()) few = {};  // nothing is left of the samples: the model's examples serve
+  few.max_samples = std::min({few.max_samples.value_or(most), few.sequence.value_or(most), most});
+  const auto source = TRY(samples_of(few, model->path, examples, *prepared, ignored));
+  std::vector<Sample> samples;
+  while (auto sample = TRY(source->next())) samples.push_back(*std::move(sample));
+  return samples;
+}
+
+Expected<void> Session::State::attach_provenance() {
+  attached = {named(TRY(provenance_of(*model, options)))};
   return {};
 }
 
@@ -237,17 +276,15 @@ void Session::State::warn_of_ranges() {
 
 // The first of all warnings: the program does not run on the device.
 void Session::State::warn_of_missing_finisher() {
-  const std::string_view step = target().finish->name;
   Diagnostics all;
-  all.warn("not-finished", "",
-           fmt::format("{} not found: this .pte holds TOSA and does not run on {}; install {} or pass --{}", step,
-                       target().name, step, step));
+  all.warn("not-finished", "", std::string(target().finish->missing));
   for (const Diagnostic& entry : diagnostics.entries()) all.add(entry);
   diagnostics = std::move(all);
 }
 
 Expected<bool> Session::State::take_archive_parameters() {
   const Diagnostics before = diagnostics;
+  TRY(attach_provenance());
   TRY(quantize_model());
   if (quantized->plan.has_ranges) {
     if (auto own = example()) {
@@ -305,6 +342,7 @@ Expected<void> Session::place(WithData with_data) {
         with_reason(demand_known(state.prepared->graph, state.target()), state.prepared->graph, state.diagnostics),
         state.model->path));
   if (state.options.is_float) {
+    TRY(state.attach_provenance());
     const std::size_t before = state.prepared->times.size();
     TRY(keep_in_float(*state.prepared, state.target()));
     append_times(state.times, std::span(state.prepared->times).subspan(before));
@@ -320,6 +358,7 @@ Expected<void> Session::place(WithData with_data) {
     StageClock clock(state.times);
     TRY(clock.stage(Stage::kCalibrate, state.gather()));
   }
+  TRY(state.attach_provenance());
   TRY(state.quantize_model());
   if (!state.held_out.has_bad_inputs) state.warn_of_ranges();
   return {};
@@ -340,8 +379,9 @@ Expected<void> Session::compile() {
   TRY(demand_runnable());
   if (!state.compiled) {
     TRY(state.announce(Stage::kLower));
-    state.compiled =
-        TRY(within(isthmus::compile(graph(), places(), target(), state.examples, nullptr, state.input_orders), file()));
+    state.compiled = TRY(within(
+        isthmus::compile(graph(), places(), target(), state.examples, nullptr, state.input_orders, state.attached),
+        file()));
     append_times(state.times, state.compiled->times);
   }
   if (target().finish != nullptr && !state.finisher) state.warn_of_missing_finisher();
@@ -359,14 +399,20 @@ Expected<void> Session::compile() {
 Expected<std::vector<ValueError>> Session::layer_errors() const {
   constexpr std::size_t kMaxSamples = 4;
   const State& state = *state_;
-  Diagnostics ignored;
-  DataOptions few = state.options.data;
-  if (few.is_statistics()) few = {};  // nothing is left of the samples: the model's examples serve
-  few.max_samples = std::min({few.max_samples.value_or(kMaxSamples), few.sequence.value_or(kMaxSamples), kMaxSamples});
-  const auto samples = TRY(samples_of(few, file(), state.examples, *state.prepared, ignored));
+  const auto samples = given_samples(TRY(state.few_samples(kMaxSamples)));
   return isthmus::layer_errors(state.quantized->model, state.quantized->quantized, state.quantized->plan, target(),
                                *samples, kMaxSamples);
 }
+
+Expected<std::vector<NodeGain>> Session::node_gains() {
+  constexpr std::size_t kMaxSamples = 8;
+  const GateInputs inputs = state_->gate_inputs();
+  const std::vector<Trial> trials = TRY(node_trials(inputs, TRY(state_->few_samples(kMaxSamples))));
+  Attempts attempts(inputs.attempt);
+  return within(isthmus::node_gains(attempts, state_->options.config, trials, state_->trial_progress()), file());
+}
+
+const std::vector<NodeGain>& Session::promoted() const { return state_->promoted; }
 
 Expected<std::string> Session::text_after(Stage stage, WithData with_data) {
   State& state = *state_;

@@ -18,6 +18,7 @@
 #include "quantize/config/config.h"
 #include "session/data.h"
 #include "session/open_model.h"
+#include "session/promote.h"
 #include "session/stages.h"
 #include "targets/finish.h"
 
@@ -61,6 +62,8 @@ class Session {
   Expected<void> compile();
   // What each value lost, on the reference kernels.
   Expected<std::vector<ValueError>> layer_errors() const;
+  // What the outputs would gain by each node alone, the best first.
+  Expected<std::vector<NodeGain>> node_gains();
 
   const std::string& file() const;
   const TargetDesc& target() const;
@@ -79,6 +82,8 @@ class Session {
   const Compiled& compiled() const;
   const HeldOut& held_out() const;
   const std::optional<Evaluation>& evaluation() const;
+  // The nodes that --promote took, in order.
+  const std::vector<NodeGain>& promoted() const;
 
  private:
   struct State;

@@ -79,7 +79,7 @@ TEST(HeldOut, AnExampleThatIsASampleOrSaysNothingIsNoJudge) {
     const Found found = look(many(32), example);
     EXPECT_THAT(found.held_out.left_out, ElementsAre(7, 15, 23, 31));
     EXPECT_THAT(found.held_out.samples, SizeIs(4));
-    EXPECT_EQ(found.held_out.what, "4 samples that calibration did not see");
+    EXPECT_EQ(found.held_out.what, "4 of 32 samples, which calibration did not see");
   }
   EXPECT_EQ(look(many(1), noise(0)).held_out.why_none, "calibration saw the only sample; give at least 2");
 }

@@ -108,7 +108,7 @@ TEST_F(Cli, SoundDataAreNotWarnedOf) {
                                 "/calib_32.npz -o " + (folder_ / "m.pte").string());
   EXPECT_EQ(done.code, 0);
   EXPECT_THAT(done.err, Not(HasSubstr("warning")));
-  EXPECT_THAT(done.out, HasSubstr("dB from float, on the archive's example, which calibration did not see"));
+  EXPECT_THAT(done.out, HasSubstr(" dB, on the archive's example, which calibration did not see"));
 }
 
 TEST_F(Cli, WithoutOtherSamplesThereIsNoFigure) {
