@@ -44,6 +44,15 @@ constexpr std::int64_t scaled(std::int64_t value, std::int32_t multiplier, std::
   return (value * multiplier + round) >> shift;
 }
 
+// Whether the standard says what that is: with a multiplier of 32 bits for numbers below half of 2^shift, with one of
+// 16 bits for results of 32 bits.
+constexpr bool is_scaled(std::int64_t value, std::int32_t multiplier, std::int32_t shift, bool has_wide_multiplier) {
+  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  if (has_wide_multiplier) return value >= -half && value < half;
+  const std::int64_t result = scaled(value, multiplier, shift);
+  return result >= std::numeric_limits<std::int32_t>::min() && result <= std::numeric_limits<std::int32_t>::max();
+}
+
 // The same in float, halves to even, and with the zero point of the result: what the reference model computes where
 // rounding may be inexact. Each sum and product is exact in double, so that no machine can round it otherwise.
 inline std::int64_t scaled_in_float(std::int64_t value, std::int32_t multiplier, std::int32_t shift,

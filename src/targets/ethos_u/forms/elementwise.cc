@@ -69,7 +69,7 @@ Expected<Operand> mul(NodeLowering& lowering) {
 //   x = RESCALE(a), z = RESCALE(b): 32 bits, zero points removed; sign = MIN(MAX(2 * z + 1, -1), 1)
 //   w = MAX(ABS(z), 1): of zero it is the smallest divisor that there is, so that quotients are large
 //   n = CLZ(w); r = TABLE16(RESCALE_i16((w << (n - 1)) - 3 * 2^29, 2^-14)) + 3 * 2^22: 24 bits of fraction
-//   q = MUL(x * sign, r, product_shift) >> (31 - n), rounded; y = RESCALE(q)
+//   q = MUL(x * sign, r, product_shift) >> (31 - n), rounded; y = RESCALE(q), q in the bounds that RESCALE has
 Expected<Operand> div(NodeLowering& lowering) {
   TosaBuilder& out = lowering.out;
   const TensorType a = lowering.type(0);
@@ -84,7 +84,7 @@ Expected<Operand> div(NodeLowering& lowering) {
   const Operand n = out.unary(tosa::Op::kClz, w);
   const Operand r = look_up(out, reciprocal_table(), out.shift_left(w, out.binary(tosa::Op::kSub, n, 1)));
   const Operand product = out.mul(out.mul(x, sign), r, constants->product_shift);
-  const Operand quotient = out.shift_right(product, less_than(out, 31, n));
+  const Operand quotient = bounded_for(out, out.shift_right(product, less_than(out, 31, n)), constants->result);
   return out.rescale(quotient, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 

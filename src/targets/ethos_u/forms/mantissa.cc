@@ -36,4 +36,11 @@ Operand shift_by(TosaBuilder& out, const Operand& x, const Operand& exponent) {
   return out.shift_left(out.shift_right(x, right), bounded_bits(out, exponent));
 }
 
+Operand bounded_for(TosaBuilder& out, const Operand& x, const Multiplier& factor) {
+  constexpr std::int32_t kBits = 32;
+  if (factor.shift >= kBits) return x;
+  const std::int64_t half = std::int64_t{1} << (factor.shift - 1);
+  return out.binary(tosa::Op::kMinimum, out.binary(tosa::Op::kMaximum, x, -half), half - 1);
+}
+
 }  // namespace isthmus::ethos_u

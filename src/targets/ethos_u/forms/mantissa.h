@@ -19,5 +19,7 @@ Operand less_than(TosaBuilder& out, std::int64_t number, const Operand& x);
 Operand bounded_bits(TosaBuilder& out, const Operand& x);
 // x * 2^exponent, rounded where the exponent is negative.
 Operand shift_by(TosaBuilder& out, const Operand& x, const Operand& exponent);
+// x in the range for which RESCALE by this factor is defined. What lies beyond saturates either way.
+Operand bounded_for(TosaBuilder& out, const Operand& x, const Multiplier& factor);
 
 }  // namespace isthmus::ethos_u

@@ -78,6 +78,41 @@ auto with_meant_number(Type type, bool is_unsigned, Use use) {
   });
 }
 
+Scale scale_of(const Site& site, std::int64_t channel) {
+  return {static_cast<std::int32_t>(site.inputs[1].at(channel)), static_cast<std::int32_t>(site.inputs[2].at(channel))};
+}
+
+// Whether some number of the type, less the zero point, has no result.
+template <class In>
+bool can_be_undefined(const Site& site, std::int64_t zero) {
+  using Limits = std::numeric_limits<In>;
+  const bool is_wide = sizeof(In) == 8;  // which stands for 48 bits
+  const std::int64_t min = is_wide ? -(std::int64_t{1} << 47) : static_cast<std::int64_t>(Limits::min()) - zero;
+  const std::int64_t max = is_wide ? (std::int64_t{1} << 47) - 1 : static_cast<std::int64_t>(Limits::max()) - zero;
+  const bool scale32 = site.fields<Rescale>().scale32;
+  for (std::int64_t i = 0; i < site.inputs[1].count; ++i) {
+    const auto [multiplier, shift] = scale_of(site, i);
+    if (!is_scaled(min, multiplier, shift, scale32) || !is_scaled(max, multiplier, shift, scale32)) return true;
+  }
+  return false;
+}
+
+// Hardware may give anything for such a number, so a graph that makes one is wrong.
+template <class In>
+Expected<void> check_defined(const Site& site, const In* in, std::int64_t zero) {
+  const bool scale32 = site.fields<Rescale>().scale32;
+  for (std::int64_t i = 0; i < site.output.count; ++i) {
+    const auto [multiplier, shift] = scale_of(site, i % site.inputs[1].count);
+    const std::int64_t value = in[i] - zero;
+    if (is_scaled(value, multiplier, shift, scale32)) continue;
+    return bad_input(fmt::format("element {} is {}, and TOSA leaves its product with {} / 2^{} undefined: {}", i, value,
+                                 multiplier, shift,
+                                 scale32 ? fmt::format("it takes numbers below 2^{}", shift - 1)
+                                         : std::string("the result has more than 32 bits")));
+  }
+  return {};
+}
+
 template <class In, class Out>
 Kernel plain_scaled(const SharedSite& site) {
   const auto& fields = site->fields<Rescale>();
@@ -87,10 +122,9 @@ Kernel plain_scaled(const SharedSite& site) {
   return {[=, rounding = fields.rounding](const Call& call) -> Expected<void> {
     const In* in = call.input<In>(0);
     Out* out = call.result<Out>();
+    TRY(check_defined(*site, in, input_zero));
     for (std::int64_t i = 0; i < site->output.count; ++i) {
-      const std::int64_t channel = i % channels;
-      const auto multiplier = static_cast<std::int32_t>(site->inputs[1].at(channel));
-      const auto shift = static_cast<std::int32_t>(site->inputs[2].at(channel));
+      const auto [multiplier, shift] = scale_of(*site, i % channels);
       const std::int64_t value = in[i] - input_zero;
       out[i] = saturated<Out>(rounding == Rounding::kInexact
                                   ? scaled_in_float(value, multiplier, shift, output_zero)
@@ -120,8 +154,9 @@ Pattern pattern_of(const Site& site) {
   Pattern pattern;
   pattern.length = channels < kAtOnce ? kAtOnce / channels * channels : channels;
   for (std::int64_t i = 0; i < pattern.length; ++i) {
-    pattern.multiplier.push_back(static_cast<std::int32_t>(site.inputs[1].at(i % channels)));
-    pattern.shift.push_back(static_cast<std::int32_t>(site.inputs[2].at(i % channels)));
+    const auto [multiplier, shift] = scale_of(site, i % channels);
+    pattern.multiplier.push_back(multiplier);
+    pattern.shift.push_back(shift);
   }
   // A block may begin at the last element.
   pattern.multiplier.resize(pattern.multiplier.size() + kRescaleBlock, 0);
@@ -155,7 +190,9 @@ Expected<Kernel> fast_scaled(const SharedSite& site, Resources& resources) {
   const std::int64_t input_zero = zero_point(site->inputs[3], fields.input_unsigned);
   const std::int64_t output_zero = zero_point(site->inputs[4], fields.output_unsigned);
   const std::size_t parts = resources.parts;
+  const bool is_checked = can_be_undefined<In>(*site, input_zero);
   return Kernel{[=](const Call& call) -> Expected<void> {
+    if (is_checked) TRY(check_defined(*site, call.input<In>(0), input_zero));
     const std::int64_t rows = (site->output.count + pattern->length - 1) / pattern->length;
     in_parts(call.threads, parts, rows, [&](std::size_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {

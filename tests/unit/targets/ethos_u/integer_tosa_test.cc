@@ -9,6 +9,7 @@
 
 #include "interpret/kernel.h"
 #include "interpret/quantized_types.h"
+#include "support/calls.h"
 #include "support/quantized_tensors.h"
 #include "targets/ethos_u/forms/constants.h"
 #include "targets/ethos_u/integer_kernels.h"
@@ -100,8 +101,9 @@ TEST(IntegerTosa, Rescale) {
     const DType to = chance.coin() ? DType::kI8 : DType::kI16;
     const float scale = chance.scale(1e-4, 1e2);
     const QuantizedTensor x{chance.quantized({300}, from), chance.quant(scale, from)};
+    const float least = std::max(1e-4F, scale * 0x1p-12F);  // RESCALE takes no larger ratio of values of 16 bits
     const QuantizedTensor y =
-        computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(1e-4, 1e2), to), to));
+        computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(least, 1e2), to), to));
     const auto quantized = values_of(x);
     const auto results = values_of(y);
     for (std::size_t i = 0; i < quantized.size(); ++i) {
@@ -195,6 +197,14 @@ TEST(IntegerTosa, Quotients) {
     }
     EXPECT_LE(error_in_steps(pair.y, expected), 0.51);
   }
+}
+
+// Beyond what RESCALE takes: nothing of it is left to chance.
+TEST(IntegerTosa, QuotientsThatSaturate) {
+  const QuantizedTensor a{test::tensor<std::int8_t>({1, 3}, {127, -128, 0}), Quant{{1.0F}, 0}};
+  const QuantizedTensor b{test::tensor<std::int8_t>({1, 3}, {1, 1, 1}), Quant{{0.001F}, 0}};
+  const QuantizedTensor y = computed(Op::kDiv, NoAttrs{}, {a, b}, zeros({1, 3}, Quant{{1e-5F}, 0}));
+  EXPECT_EQ(values_of(y), (std::vector<std::int64_t>{127, -128, 0}));
 }
 
 TEST(IntegerTosa, Comparisons) {

@@ -328,6 +328,30 @@ TEST(TosaKernels, WhatHasNoResultIsAnError) {
   EXPECT_THAT(of(Op::kArithmeticRightShift, Type::kI16, i16({1}, {1}), i16({1}, {-1})), HasSubstr("a shift by -1"));
 }
 
+// A multiplier of 32 bits takes numbers below half of 2^shift, one of 16 bits gives results of 32 bits.
+TEST(TosaKernels, RescaleRefusesWhatTosaLeavesUndefined) {
+  const auto rescale = [](Type in, bool scale32, std::int64_t multiplier, std::int64_t shift) {
+    TosaBuilder b;
+    const auto x = b.input(in, {2});
+    b.output(b.op(Op::kRescale, tosa::Rescale{scale32, tosa::Rounding::kSingle, false},
+                  {x, b.constant(scale32 ? Type::kI32 : Type::kI16, {1}, {multiplier}),
+                   b.constant(Type::kI8, {1}, {shift}), b.zero(in, 0), b.zero(Type::kI8, 0)},
+                  Type::kI8, {2}));
+    return b;
+  };
+  const TosaBuilder wide = rescale(Type::kI32, true, 1 << 30, 20);
+  EXPECT_THAT(run(wide, {i32({2}, {-(1 << 19), (1 << 19) - 1})}), ElementsAre(-128, 127));
+  EXPECT_THAT(failure(wide, {i32({2}, {0, 1 << 19})}),
+              HasSubstr("element 1 is 524288, and TOSA leaves its product with 1073741824 / 2^20 undefined: it takes "
+                        "numbers below 2^19\n  in RESCALE"));
+  EXPECT_THAT(failure(wide, {i32({2}, {-(1 << 19) - 1, 0})}), HasSubstr("element 0 is -524289"));
+  const TosaBuilder narrow = rescale(Type::kI32, false, 1 << 14, 2);
+  EXPECT_THAT(run(narrow, {i32({2}, {-(1 << 19), (1 << 19) - 1})}), ElementsAre(-128, 127));
+  EXPECT_THAT(failure(narrow, {i32({2}, {0, 1 << 19})}), HasSubstr("the result has more than 32 bits"));
+  const auto plain = tosa::Interpreter::load(wide.graph, {.kernels = tosa::Kernels::kPlain});
+  EXPECT_FALSE(plain->run(std::vector{i32({2}, {0, 1 << 19})}));
+}
+
 TEST(TosaKernels, InputsAreWhatTheGraphSays) {
   const TosaBuilder b = two(Op::kAdd, tosa::Nothing{}, Type::kI32, {2}, Type::kI32);
   EXPECT_THAT(failure(b, {i32({2}, {1, 2})}), HasSubstr("1 inputs are given, but the graph has 2"));
