@@ -49,21 +49,22 @@ std::optional<std::string> operator_in(const tosa::Graph& graph, std::string_vie
   return std::nullopt;
 }
 
-// The line in which it says why, without what Python puts before it.
+// The line in which it says why, without what Python puts before it and without its quotes.
 std::string reason_in(std::string_view text) {
-  std::string last;
+  constexpr std::string_view kError = "Error: ";  // "RuntimeError: ..." ends a traceback; "Error: ..." is vela's own
+  std::string_view last;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())) != 0) line.remove_prefix(1);
-    if (line.empty()) continue;
-    // "RuntimeError: ..." ends a traceback; "Error: ..." is vela's own.
-    const std::size_t colon = line.find("Error: ");
-    last =
-        std::string(colon == std::string_view::npos ? line : line.substr(colon + std::string_view("Error: ").size()));
+    if (!line.empty()) last = line;
   }
-  return last;
+  if (const std::size_t error = last.rfind(kError); error != std::string_view::npos) {
+    last.remove_prefix(error + kError.size());
+    while (last.ends_with('\'') || last.ends_with('"')) last.remove_suffix(1);
+  }
+  return std::string(last);
 }
 
 // The first `count` operators of a graph, with all that nothing reads any more as its outputs.
@@ -219,31 +220,52 @@ Expected<Call> call(std::span<const std::byte> tosa, const VelaOptions& options)
   return Call{std::move(folder), std::move(done)};
 }
 
-// The operator behind which the program gives up: of ever shorter beginnings of the graph, the last that it takes.
-// Nothing where it takes none, or what it says then is something else.
-std::optional<std::string> refused_operator(const tosa::Graph& graph, const VelaOptions& options,
-                                            std::string_view reason) {
+// A graph that any device takes: where it is refused, the call is wrong and not what is compiled.
+tosa::Graph harmless_graph() {
+  tosa::Graph graph;
+  graph.values = {{"x", tosa::Type::kI8, {1, 1, 1, 16}, {}}, {"y", tosa::Type::kI8, {1, 1, 1, 16}, {}}};
+  graph.operators.push_back({tosa::Op::kIdentity, tosa::fields_of(tosa::Op::kIdentity), {0}, {1}});
+  graph.inputs = {0};
+  graph.outputs = {1};
+  return graph;
+}
+
+// The first operator that the program gives up at, and what it says then: of all beginnings of the graph that it does
+// not take, the shortest one. Nothing where it takes no graph at all.
+struct RefusedOperator {
+  std::string text;
+  std::string reason;
+};
+std::optional<RefusedOperator> refused_operator(const tosa::Graph& graph, const VelaOptions& options) {
   std::vector<std::size_t> ends;  // behind each operator that computes
   for (std::size_t i = 0; i < graph.operators.size(); ++i) {
     if (!graph.operators[i].inputs.empty()) ends.push_back(i + 1);
   }
-  const auto is_refused = [&](std::size_t end) -> std::optional<bool> {
-    const auto bytes = tosa::write_graph(beginning_of(graph, end));
+  struct Answer {
+    bool is_refused = false;
+    std::string reason;
+  };
+  const auto ask = [&](const tosa::Graph& part) -> std::optional<Answer> {
+    const auto bytes = tosa::write_graph(part);
     if (!bytes) return std::nullopt;
     const auto made = call(*bytes, options);
     if (!made) return std::nullopt;
-    return made->has_failed() && reason_in(made->done.text) == reason;
+    return Answer{made->has_failed(), reason_in(made->done.text)};
   };
+  const auto probe = ask(harmless_graph());
+  if (!probe || probe->is_refused) return std::nullopt;
   std::size_t taken = 0;
   std::size_t refused = ends.size();
+  std::string reason;
   while (refused - taken > 1) {
     const std::size_t middle = taken + (refused - taken) / 2;
-    const auto found = is_refused(ends[middle - 1]);
-    if (!found) return std::nullopt;
-    (*found ? refused : taken) = middle;
+    const auto answer = ask(beginning_of(graph, ends[middle - 1]));
+    if (!answer) return std::nullopt;
+    (answer->is_refused ? refused : taken) = middle;
+    if (answer->is_refused) reason = answer->reason;
   }
-  if (refused == 0 || is_refused(ends[refused - 1]) != true) return std::nullopt;
-  return operator_text(graph, graph.operators[ends[refused - 1] - 1]);
+  if (refused == 0) return std::nullopt;
+  return RefusedOperator{operator_text(graph, graph.operators[ends[refused - 1] - 1]), std::move(reason)};
 }
 
 }  // namespace
@@ -255,13 +277,22 @@ Expected<VelaResult> run_vela(const Blob& tosa, const VelaOptions& options) {
   const std::string results = made.results();
   const auto network_file = made.network();
   if (made.has_failed()) {
-    const std::string reason = reason_in(done.text);
+    std::string reason = reason_in(done.text);
+    auto place = operator_in(graph, done.text);
+    if (!place && !reason.empty()) {
+      if (auto found = refused_operator(graph, options)) {
+        place = std::move(found->text);
+        if (!found->reason.empty()) reason = std::move(found->reason);
+      }
+    }
     std::string message = fmt::format("{} {}: {}", options.program,
                                       done.code != 0 ? fmt::format("ended with {}", done.code) : "wrote no network",
                                       reason.empty() ? "it said nothing" : shown(end_of(reason)));
-    auto place = operator_in(graph, done.text);
-    if (!place && !reason.empty()) place = refused_operator(graph, options, reason);
-    if (place) message += "; another form of this operation, or its node kept off the device, avoids it";
+    if (place) {
+      message +=
+          "; write this operation in another way, or leave it to the CPU: a [[rule]] of --config with precision = "
+          "\"float\" that matches its node";
+    }
     Expected<VelaResult> failure = fail(ErrorKind::kUnsupported, std::move(message));
     if (place) failure.error().places.push_back(*place);
     return failure;

@@ -149,6 +149,37 @@ TEST_F(Vela, WhatGoesWrongIsSaid) {
   EXPECT_FALSE(ethos_u::usual_vela_options("tosa-int"));
 }
 
+// A stand-in that takes no graph with an operator of some origin, as the real one that names an operator of its own.
+TEST_F(Vela, RefusedOperatorsAreFoundByBisection) {
+  test::TosaBuilder b;
+  tosa::ValueIndex x = b.input(tosa::Type::kI8, {2, 3});
+  for (int i = 0; i < 5; ++i) x = b.op(tosa::Op::kIdentity, tosa::Nothing{}, {x}, tosa::Type::kI8, {2, 3});
+  b.output(x);
+  const std::string refused = b.graph.values[4].name;
+  b.graph.operators[3].location = "model.py:7 relu in block";
+  b.graph.operators[4].location = "model.py:9 relu in block";
+  const auto error = [&](const std::string& before) {
+    const auto result =
+        ethos_u::run_vela(test::file_of(b.graph), options_for(stand_in(network_file({{{2, 3}}}, {{{2, 3}}}), before)));
+    return result ? std::string() : result.error().text();
+  };
+  const std::string file = "for f in \"$@\"; do :; done\n";
+  const std::string traceback = "echo 'Traceback (most recent call last):'; echo \"  File a.py\"; ";
+  const std::string text =
+      error(file + "if grep -q model.py:7 \"$f\"; then " + traceback +
+            "echo \"RuntimeError: 'Error: Non-passthrough operation (X) could not run'\"; exit 1; fi");
+  EXPECT_THAT(text, AllOf(HasSubstr("ended with 1: \"Non-passthrough operation (X) could not run\""),
+                          HasSubstr("in IDENTITY \"" + refused + "\" (model.py:7 relu in block)"),
+                          HasSubstr("precision = \"float\""), Not(HasSubstr("Traceback")), Not(HasSubstr("a.py"))));
+  // What it says of the shortest graph counts, not what it says of a later operator.
+  EXPECT_THAT(error(file + "if grep -q model.py:9 \"$f\"; then echo 'Error: (Late)'; exit 1; fi\n"
+                           "if grep -q model.py:7 \"$f\"; then echo 'Error: (Early)'; exit 1; fi"),
+              AllOf(HasSubstr("(Early)"), HasSubstr("in IDENTITY \"" + refused)));
+  // A call that fails with any graph is no operator's fault.
+  EXPECT_THAT(error("echo 'Error: no such system'; exit 1"),
+              AllOf(HasSubstr("no such system"), Not(HasSubstr("IDENTITY")), Not(HasSubstr("rule"))));
+}
+
 TEST_F(Vela, CompileUsesItAndSaysSo) {
   const std::string model = "compile tests/models/emg_cascade.pt2 --target ethos-u55-128 --io int8 -o " +
                             (folder_ / "emg_cascade.pte").string();
