@@ -54,6 +54,9 @@ enum class Op : std::uint8_t {
 std::string_view name_of(Op op);
 // A letter for each input, as tosa_ops.def explains.
 std::string_view inputs_of(Op op);
+// Whether it computes element by element, and whether it only moves elements.
+inline bool is_elementwise(Op op) { return inputs_of(op).starts_with('e'); }
+inline bool is_movement(Op op) { return inputs_of(op).starts_with('m'); }
 // Every operator of the format, in the order of its number.
 std::span<const Op> all_ops();
 

@@ -239,21 +239,6 @@ std::vector<Port> ports_of(const Graph& graph, const Operands& operands, const s
   return ports;
 }
 
-// Operators that give elements of their first input and nothing else.
-bool is_mover(Op op) {
-  switch (op) {
-    case Op::kIdentity:
-    case Op::kReshape:
-    case Op::kTranspose:
-    case Op::kReverse:
-    case Op::kSlice:
-    case Op::kTile:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Values that end in nothing but rescales from unsigned numbers.
 std::vector<bool> read_as_unsigned(const Graph& graph) {
   std::vector<bool> has_readers(graph.values.size(), false);
@@ -262,7 +247,7 @@ std::vector<bool> read_as_unsigned(const Graph& graph) {
   for (const Operator& op : std::views::reverse(graph.operators)) {
     const auto* fields = std::get_if<Rescale>(&op.fields);
     const bool is_unsigned =
-        fields != nullptr ? fields->input_unsigned : is_mover(op.op) && !has_signed_readers[op.outputs[0]];
+        fields != nullptr ? fields->input_unsigned : is_movement(op.op) && !has_signed_readers[op.outputs[0]];
     for (const ValueIndex input : op.inputs) {
       has_readers[input] = true;
       if (!is_unsigned) has_signed_readers[input] = true;
@@ -278,7 +263,7 @@ std::vector<bool> made_as_unsigned(const Graph& graph) {
   for (const Operator& op : graph.operators) {
     const auto* fields = std::get_if<Rescale>(&op.fields);
     if (fields != nullptr) result[op.outputs[0]] = fields->output_unsigned;
-    if (is_mover(op.op)) result[op.outputs[0]] = result[op.inputs[0]];
+    if (is_movement(op.op)) result[op.outputs[0]] = result[op.inputs[0]];
   }
   return result;
 }

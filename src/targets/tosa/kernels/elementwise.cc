@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::int64_t kMaxShift = 63;
 
-// The first `count` inputs have as many axes and fit each other and the output.
-Expected<void> check_broadcast(const Site& site, std::size_t count) {
+// The inputs that are read element by element have as many axes and fit each other and the output.
+Expected<void> check_elements(const Site& site) {
+  const auto count = static_cast<std::size_t>(std::ranges::count(inputs_of(site.op->op), 'e'));
   Sizes sizes = site.inputs[0].sizes;
   for (std::size_t i = 1; i < count; ++i) {
     const Operand& input = site.inputs[i];
@@ -33,8 +34,6 @@ Expected<void> check_broadcast(const Site& site, std::size_t count) {
   }
   return want_sizes(site.output, "the output", sizes);
 }
-Expected<void> check_two(const Site& site) { return check_broadcast(site, 2); }
-Expected<void> check_three(const Site& site) { return check_broadcast(site, 3); }
 
 std::array<Sizes, 3> strides_of_two(const Site& site) {
   return {broadcast_strides(site.inputs[0].sizes, site.output.sizes),
@@ -281,7 +280,7 @@ Expected<Kernel> plain_right_shift(const SharedSite& site, Resources&) {
 Expected<Kernel> fast_right_shift(const SharedSite& site, Resources&) { return fast_kernel(site, right_shift(*site)); }
 
 Expected<void> check_mul(const Site& site) {
-  TRY(check_two(site));
+  TRY(check_elements(site));
   const Operand& shift = site.inputs[2];
   TRY(want_sizes(shift, "the shift", {1}));
   TRY(want_constant(shift, "the shift"));
@@ -324,85 +323,89 @@ constexpr std::string_view kComparison = "i32 i32 > bool";
 constexpr Rule kElementwiseRules[] = {
     {.op = Op::kAdd,
      .types = kTwoI32,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Add, std::int32_t>,
      .fast = by_rows<Arithmetic::kAdd>},
     {.op = Op::kArithmeticRightShift,
      .types = kTwoBits,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain_right_shift,
      .fast = fast_right_shift},
     {.op = Op::kBitwiseAnd,
      .types = kTwoBits,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain_bits<BitAnd>,
      .fast = fast_bits<BitAnd>},
-    {.op = Op::kBitwiseOr, .types = kTwoBits, .check = check_two, .plain = plain_bits<BitOr>, .fast = fast_bits<BitOr>},
+    {.op = Op::kBitwiseOr,
+     .types = kTwoBits,
+     .check = check_elements,
+     .plain = plain_bits<BitOr>,
+     .fast = fast_bits<BitOr>},
     {.op = Op::kBitwiseXor,
      .types = kTwoBits,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain_bits<BitXor>,
      .fast = fast_bits<BitXor>},
     {.op = Op::kEqual,
      .types = kComparison,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Equal, std::int32_t>,
      .fast = fast<Equal, std::int32_t>},
     {.op = Op::kGreater,
      .types = kComparison,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Greater, std::int32_t>,
      .fast = fast<Greater, std::int32_t>},
     {.op = Op::kGreaterEqual,
      .types = kComparison,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<GreaterEqual, std::int32_t>,
      .fast = fast<GreaterEqual, std::int32_t>},
     {.op = Op::kIntDiv,
      .types = kTwoI32,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Divide, std::int32_t>,
      .fast = fast<Divide, std::int32_t>},
     {.op = Op::kLogicalAnd,
      .types = kTwoBools,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<BitAnd, std::uint8_t>,
      .fast = fast<BitAnd, std::uint8_t>},
     {.op = Op::kLogicalLeftShift,
      .types = kTwoBits,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain_bits<LeftShift>,
      .fast = fast_bits<LeftShift>},
     {.op = Op::kLogicalOr,
      .types = kTwoBools,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<BitOr, std::uint8_t>,
      .fast = fast<BitOr, std::uint8_t>},
     {.op = Op::kLogicalRightShift,
      .types = kTwoBits,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain_bits<LogicalRightShift>,
      .fast = fast_bits<LogicalRightShift>},
     {.op = Op::kLogicalXor,
      .types = kTwoBools,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<BitXor, std::uint8_t>,
      .fast = fast<BitXor, std::uint8_t>},
     {.op = Op::kMaximum,
      .types = kTwoI32,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Larger, std::int32_t>,
      .fast = by_rows<Arithmetic::kMax>},
     {.op = Op::kMinimum,
      .types = kTwoI32,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Smaller, std::int32_t>,
      .fast = by_rows<Arithmetic::kMin>},
     {.op = Op::kMul, .types = "i8/i16/i32 =0 i8 > i32", .check = check_mul, .plain = plain_mul, .fast = fast_mul},
-    {.op = Op::kSelect, .types = "bool bool/i8/i16/i32 =1 > =1", .check = check_three, .plain = select_kernel},
+    {.op = Op::kSelect, .types = "bool bool/i8/i16/i32 =1 > =1", .check = check_elements, .plain = select_kernel},
     {.op = Op::kSub,
      .types = kTwoI32,
-     .check = check_two,
+     .check = check_elements,
      .plain = plain<Subtract, std::int32_t>,
      .fast = by_rows<Arithmetic::kSub>},
 };

@@ -35,8 +35,8 @@ tosa::Graph one_operator(Op op) {
   TosaBuilder b;
   std::vector<ValueIndex> inputs;
   for (const char letter : tosa::inputs_of(op)) {
-    if (letter == 't' || letter == '*') inputs.push_back(b.input(Type::kI8, {2, 3}));
-    if (letter == 's') inputs.push_back(b.shape({4, 5}));
+    if (letter == 'S') continue;
+    inputs.push_back(letter == 's' ? b.shape({4, 5}) : b.input(Type::kI8, {2, 3}));
   }
   if (tosa::inputs_of(op) == "S") {
     b.shape({1, 2, 3});
