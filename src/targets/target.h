@@ -41,6 +41,16 @@ struct DelegateCost {
   double cycles = 0;
   double sram_bytes = 0;
 };
+// The part of a node: the bytes are those of all that is in memory while it runs.
+struct NodeShare {
+  NodeId node;
+  double cycles = 0;
+  double sram_bytes = 0;
+};
+struct SegmentCost {
+  DelegateCost all;
+  std::vector<NodeShare> nodes;  // those that cost something, in the order in which they run
+};
 
 // What a device demands of one of its operators, for the table of what it supports.
 struct LimitText {
@@ -94,6 +104,10 @@ struct TargetDesc {
 
   // An estimate of what a delegate costs a target of this name; null where there is none.
   std::optional<DelegateCost> (*estimate)(std::string_view target, const Blob& delegate) = nullptr;
+
+  // The same of a segment of a quantized graph, node by node.
+  std::optional<SegmentCost> (*estimate_nodes)(std::string_view target, const Graph& graph,
+                                               const Segment& segment) = nullptr;
 
   // What makes the device's own bytes of delegates; null where these are what lower gives.
   const FinishingStep* finish = nullptr;

@@ -18,6 +18,8 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 double ceiling(double a, double b) { return std::ceil(a / b); }
 
+constexpr double kWeightCycles = 4;  // of a channel's weights that are read at once
+
 class Walk {
  public:
   Walk(const tosa::Graph& graph, const Machine& machine)
@@ -48,7 +50,8 @@ class Walk {
       cost.cycles += cost.by_operator[i];
       steps_.push_back(std::move(step));
     }
-    cost.sram_bytes = most_bytes();
+    cost.bytes_by_operator = bytes_in_use();
+    cost.sram_bytes = cost.bytes_by_operator.empty() ? 0 : std::ranges::max(cost.bytes_by_operator);
     return cost;
   }
 
@@ -62,26 +65,6 @@ class Walk {
   static bool is_free(tosa::Op op) {
     return op == tosa::Op::kConst || op == tosa::Op::kConstShape || op == tosa::Op::kReshape ||
            op == tosa::Op::kIdentity;
-  }
-  static bool is_elementwise(tosa::Op op) {
-    switch (op) {
-      case tosa::Op::kAdd:
-      case tosa::Op::kSub:
-      case tosa::Op::kMul:
-      case tosa::Op::kMaximum:
-      case tosa::Op::kMinimum:
-      case tosa::Op::kAbs:
-      case tosa::Op::kClz:
-      case tosa::Op::kArithmeticRightShift:
-      case tosa::Op::kLogicalLeftShift:
-      case tosa::Op::kGreater:
-      case tosa::Op::kGreaterEqual:
-      case tosa::Op::kEqual:
-      case tosa::Op::kSelect:
-        return true;
-      default:
-        return false;
-    }
   }
   static bool multiplies(tosa::Op op) {
     return op == tosa::Op::kConv2d || op == tosa::Op::kDepthwiseConv2d || op == tosa::Op::kTransposeConv2d ||
@@ -115,7 +98,7 @@ class Walk {
   void mark_input_rescales() {
     is_of_reader_.assign(graph_.operators.size(), false);
     for (const tosa::Operator& op : graph_.operators) {
-      if (!is_elementwise(op.op) && op.op != tosa::Op::kReduceSum) continue;
+      if (!tosa::is_elementwise(op.op) && op.op != tosa::Op::kReduceSum) continue;
       std::optional<Type> type;
       std::vector<std::uint32_t> rescales;
       bool is_one_type = true;
@@ -139,7 +122,7 @@ class Walk {
   ValueIndex joined_output(std::uint32_t i) {
     ValueIndex out = graph_.operators[i].outputs[0];
     const tosa::Op op = graph_.operators[i].op;
-    const bool takes_tables = multiplies(op) || is_elementwise(op);
+    const bool takes_tables = multiplies(op) || tosa::is_elementwise(op);
     if (!takes_tables && op != tosa::Op::kReduceSum && op != tosa::Op::kTable && op != tosa::Op::kAvgPool2d &&
         op != tosa::Op::kRescale)
       return out;
@@ -161,11 +144,22 @@ class Walk {
     return rate.fixed + rate.each * machine_.elementwise * units;
   }
 
+  // Vela makes an operator of its own for each position of a window that takes steps of more than 3.
+  double positions(const tosa::Operator& op) const {
+    constexpr std::int32_t kMaxStride = 3;
+    const auto* conv = std::get_if<tosa::Conv>(&op.fields);
+    if (op.op != tosa::Op::kConv2d || conv == nullptr) return 1;
+    const auto is_zero = [](std::int32_t pad) { return pad == 0; };
+    if (std::ranges::max(conv->stride) <= kMaxStride || !std::ranges::all_of(conv->pad, is_zero)) return 1;
+    const auto& out = graph_.values[op.outputs[0]].shape;
+    return static_cast<double>(out[0]) * out[1] * out[2];
+  }
+
   double cycles_of(const tosa::Operator& op, const Step& step) const {
     if (multiplies(op.op)) return products(op, step);
     const double wide = step.inputs.empty() ? 8 : bits(step.inputs[0]);
     const double made = count(step.output);
-    if (is_elementwise(op.op)) {
+    if (tosa::is_elementwise(op.op)) {
       if (wide > 16) return at(CostKind::kWide, made);
       if (op.op == tosa::Op::kMul) return at(bits(step.output) > 16 ? CostKind::kWideMul : CostKind::kMul, made);
       return at(op.op == tosa::Op::kAdd || op.op == tosa::Op::kSub ? CostKind::kAdd : CostKind::kSimple, made);
@@ -179,7 +173,7 @@ class Walk {
       case tosa::Op::kReduceMin:
         return at(CostKind::kExtreme, bytes(step.inputs[0]));
       case tosa::Op::kTranspose:
-        return at(CostKind::kTranspose, bytes(step.output));
+        return turned(op, step);
       case tosa::Op::kAvgPool2d:
       case tosa::Op::kMaxPool2d:
         return pooled(op, step);
@@ -187,10 +181,42 @@ class Walk {
       case tosa::Op::kCast:
       case tosa::Op::kClamp:
       case tosa::Op::kNegate:
-        return at(CostKind::kRescale, made);
+        return std::max(at(CostKind::kRescale, made), by_channel(step.output));
       default:
         return at(CostKind::kCopy, bytes(step.output));
     }
+  }
+
+  // Groups of axes that stay side by side are one axis; one of size one is none. Vela makes several steps of a
+  // transpose of more than three.
+  double turned(const tosa::Operator& op, const Step& step) const {
+    const auto& from = graph_.values[op.inputs[0]].shape;
+    std::size_t groups = 0;
+    std::int32_t before = -1;
+    for (const std::int32_t axis : std::get<tosa::Transpose>(op.fields).perms) {
+      if (from[static_cast<std::size_t>(axis)] == 1) continue;
+      std::int32_t next = before + 1;
+      while (next < static_cast<std::int32_t>(from.size()) && from[static_cast<std::size_t>(next)] == 1) ++next;
+      if (groups == 0 || axis != next) ++groups;
+      before = axis;
+    }
+    constexpr std::size_t kAtOnce = 3;
+    const double steps = groups <= kAtOnce ? 1 : groups == kAtOnce + 1 ? machine_.steps_of_4 : machine_.steps_of_5;
+    double units = bytes(step.output);
+    if (machine_.is_u85) {  // whole bricks of channels are computed
+      const double brick = bits(step.output) > 8 ? 8 : 16;
+      const double channels = graph_.values[step.output].shape.back();
+      units = units / channels * ceiling(channels, brick) * brick;
+    }
+    return steps * at(CostKind::kTranspose, units);
+  }
+
+  // Factors of channels are read no faster than this, however few pixels there are.
+  double by_channel(ValueIndex v) const {
+    const auto& shape = graph_.values[v].shape;
+    if (!machine_.is_u85 || shape.empty()) return 0;
+    return kWeightCycles * ceiling(shape.back(), static_cast<double>(machine_.lanes_deep)) *
+           static_cast<double>(machine_.lanes_deep);
   }
 
   double across(const std::vector<std::int32_t>& shape) const {  // blocks of columns of all rows
@@ -217,10 +243,20 @@ class Walk {
     const double read = count(op.inputs[1]) / machine_.weight_bytes;
     const double written = (bits(step.output) > 16 || width > 1 ? 0.75 : 0.5) * machine_.elementwise * made;
     if (op.op == tosa::Op::kDepthwiseConv2d) {
-      const double taps = ceiling(1.0 * weight[0] * weight[1], 4);
-      const double blocks = across(out) * ceiling(out[3], static_cast<double>(machine_.lanes_deep));
-      return 150 + std::max({4 * taps * width * blocks, written, read});
+      // Windows are computed in parts of at most 8 by 8, of each of which four taps at once.
+      constexpr std::int32_t kPart = 8;
+      double taps = 0;
+      for (std::int32_t y = 0; y < weight[0]; y += kPart) {
+        for (std::int32_t x = 0; x < weight[1]; x += kPart) {
+          taps += ceiling(1.0 * std::min(weight[0] - y, kPart) * std::min(weight[1] - x, kPart), 4);
+        }
+      }
+      const double least = machine_.is_u85 ? kWeightCycles * static_cast<double>(machine_.lanes_deep) : 0;
+      const double deep = ceiling(out[3], static_cast<double>(machine_.lanes_deep));
+      return 150 + std::max({taps * deep * std::max(4 * across(out) * width, least), written, read});
     }
+    const double parts = positions(op);
+    const double columns = parts == 1 ? across(out) : 1;
     const double deep = ceiling(out[3], static_cast<double>(machine_.lanes_deep));
     const double taps = 1.0 * weight[1] * weight[2];
     const double channels = weight.back();
@@ -231,13 +267,14 @@ class Walk {
     const double steps = std::min(by_depth, by_taps) * width / block;
     // Weights are decoded no faster than this.
     const double least = machine_.is_u85 ? 16 : 4;
-    const double computed = deep * steps * std::max(across(out), least);
-    return 150 + std::max({computed, written, read});
+    const double computed = deep * steps * std::max(columns, least);
+    return parts * (150 + std::max({computed, written / parts, read}));
   }
 
-  // Tensors live from where they are made to where they are read last. A result may take the place of an operand that
-  // is read for the last time.
-  double most_bytes() const {
+  // Of each operator. Tensors live from where they are made to where they are read last. A result may take the place of
+  // an operand that is read for the last time.
+  std::vector<double> bytes_in_use() const {
+    std::vector<double> result(graph_.operators.size(), 0.0);
     constexpr double kBrick = 16;  // channels are stored in bricks
     const auto stored = [&](ValueIndex v) {
       const auto& shape = graph_.values[v].shape;
@@ -260,24 +297,23 @@ class Walk {
       is_alive[input] = true;
       alive += stored(input);
     }
-    double most = alive;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Step& step = steps_[i];
       double reused = 0;
       for (const ValueIndex input : step.inputs) {
         const bool ends = is_alive[input] && last[input] == i;
-        if (ends && is_elementwise(graph_.operators[step.op].op)) reused = std::max(reused, stored(input));
+        if (ends && tosa::is_elementwise(graph_.operators[step.op].op)) reused = std::max(reused, stored(input));
       }
       alive += stored(step.output);
       is_alive[step.output] = true;
-      most = std::max(most, alive - std::min(reused, stored(step.output)));
+      result[step.op] = alive - std::min(reused, stored(step.output));
       for (const ValueIndex input : step.inputs) {
         if (!is_alive[input] || last[input] != i) continue;
         is_alive[input] = false;
         alive -= stored(input);
       }
     }
-    return most;
+    return result;
   }
 
   const tosa::Graph& graph_;

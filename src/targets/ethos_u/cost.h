@@ -12,8 +12,9 @@ namespace isthmus::ethos_u {
 
 struct GraphCost {
   double cycles = 0;
-  double sram_bytes = 0;            // the most that tensors take at one time
-  std::vector<double> by_operator;  // cycles; those that become part of another have none
+  double sram_bytes = 0;                  // the most that tensors take at one time
+  std::vector<double> by_operator;        // cycles; those that become part of another have none
+  std::vector<double> bytes_by_operator;  // that tensors take while it runs
 };
 GraphCost estimate(const tosa::Graph& graph, const Machine& machine);
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "targets/ethos_u/device.h"
+
 namespace isthmus::ethos_u {
 
 // Operators that cost alike.
@@ -37,10 +39,14 @@ struct Machine {
   double elementwise = 1;         // times the rates below
   double weight_bytes = 0;        // that are read in a cycle
   double product = 0;             // cycles of a multiplication of two computed matrices
+  double steps_of_4 = 1;          // of a transpose of four axes,
+  double steps_of_5 = 1;          // and of more
   std::array<Rate, static_cast<std::size_t>(CostKind::kCount)> rates;
 };
 
 // Null where the target is not an NPU.
 const Machine* find_machine(std::string_view target);
+// What a kind of devices is measured by: the size that most boards have. Null where nothing is known of it.
+const Machine* usual_machine(Device device);
 
 }  // namespace isthmus::ethos_u

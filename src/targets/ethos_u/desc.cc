@@ -93,11 +93,6 @@ std::vector<std::string_view> operators_on(const Graph& graph, const Node& node)
   return names;
 }
 
-// What a kind of devices is measured by: the size that most boards have.
-constexpr std::string_view usual_machine(Device device) {
-  return device == Device::kU85 ? "ethos-u85-256" : "ethos-u55-128";
-}
-
 double bytes_of(const Graph& graph, ValueId id, DType dtype) {
   double bytes = dtype == DType::kI16 ? 2 : 1;
   for (const Dim dim : graph.type(id).shape) bytes *= dim.is_fixed() ? static_cast<double>(dim.value()) : 1;
@@ -108,7 +103,7 @@ template <Device kDevice>
 NodeCost cost_on(const Graph& graph, const Node& node, QuantizedTypes types) {
   const auto made = form_graph(graph, node, types, kDevice);
   if (!made) return {};
-  const GraphCost cost = estimate(*made, *find_machine(usual_machine(kDevice)));
+  const GraphCost cost = estimate(*made, *usual_machine(kDevice));
   double outside = bytes_of(graph, node.outputs[0], types.result);
   double turned = 0;
   const OrderDemand demand = find_form(node.op)->order(graph, node);
@@ -135,6 +130,24 @@ std::optional<DelegateCost> delegate_cost(std::string_view target, const Blob& d
   if (machine == nullptr || !graph) return std::nullopt;
   const GraphCost cost = ethos_u::estimate(*graph, *machine);
   return DelegateCost{cost.cycles, cost.sram_bytes};
+}
+
+template <Device kDevice>
+std::optional<SegmentCost> segment_cost(std::string_view target, const Graph& graph, const Segment& segment) {
+  const Machine* machine = find_machine(target);
+  const auto made = lower_graph(graph, segment, kDevice);
+  if (machine == nullptr || !made) return std::nullopt;
+  const GraphCost cost = ethos_u::estimate(made->graph, *machine);
+  SegmentCost result{{cost.cycles, cost.sram_bytes}, {}};
+  for (std::size_t i = 0; i < made->origins.size(); ++i) {
+    if (cost.by_operator[i] == 0) continue;
+    const NodeId node = made->origins[i];
+    if (result.nodes.empty() || result.nodes.back().node != node) result.nodes.push_back({node});
+    NodeShare& share = result.nodes.back();
+    share.cycles += cost.by_operator[i];
+    share.sram_bytes = std::max(share.sram_bytes, cost.bytes_by_operator[i]);
+  }
+  return result;
 }
 
 template <Device kDevice>
@@ -175,6 +188,7 @@ TargetDesc desc_of(std::string_view name, std::string_view label, std::string_vi
       .operators = operators_on<kDevice>,
       .limits = limits_on<kDevice>,
       .estimate = kDevice == Device::kTosaInt ? nullptr : delegate_cost,
+      .estimate_nodes = kDevice == Device::kTosaInt ? nullptr : segment_cost<kDevice>,
       .finish = kDevice == Device::kTosaInt ? nullptr : &kVelaStep,
       .unfinished = Unfinished{"TOSA bytes", "no vela compiled them for a device"},
   };

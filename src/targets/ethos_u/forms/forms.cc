@@ -12,6 +12,7 @@
 #include "interpret/tensor.h"
 #include "ops/known.h"
 #include "ops/table.h"
+#include "targets/ethos_u/cost.h"
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/limits.h"
 #include "targets/target.h"
@@ -261,6 +262,25 @@ std::vector<std::int64_t> NodeLowering::integers(std::size_t i, const Order& axe
 
 Operand NodeLowering::constant(std::size_t i, tosa::Type type, const Order& axes, Ints shape) const {
   return out.constant(type, std::move(shape), [&] { return packed(type, integers(i, axes)); });
+}
+
+double cycles_of(const NodeLowering& lowering, Lower way) {
+  constexpr double kRefused = std::numeric_limits<double>::infinity();
+  TosaBuilder scratch(lowering.device, TosaBuilder::Constants::kLeftOut);
+  NodeLowering other{lowering, scratch, {}, lowering.reads, lowering.order};
+  for (const Operand& input : lowering.inputs) other.inputs.push_back(scratch.input(input.type, input.shape, {}));
+  const auto made = way(other);
+  if (!made) return kRefused;
+  scratch.output(*made);
+  for (const tosa::Operator& op : scratch.graph().operators) {
+    if (op.op != tosa::Op::kConstShape && refusal(form_of(scratch.graph(), op), lowering.device)) return kRefused;
+  }
+  const Machine* machine = usual_machine(lowering.device);
+  return machine == nullptr ? 0 : estimate(scratch.graph(), *machine).cycles;
+}
+
+Expected<Operand> cheaper(NodeLowering& lowering, Lower first, Lower second) {
+  return cycles_of(lowering, second) < cycles_of(lowering, first) ? second(lowering) : first(lowering);
 }
 
 OrderDemand same_order(const Graph&, const Node& node) { return {OrderRule::kSame, node.inputs.size()}; }

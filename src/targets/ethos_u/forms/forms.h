@@ -57,6 +57,15 @@ struct NodeLowering : NodeForm {
   Operand constant(std::size_t i, tosa::Type type, const Order& axes, Ints shape) const;
 };
 
+// Writes the operators of a node.
+using Lower = Expected<Operand> (*)(NodeLowering& lowering);
+
+// What a node costs, in cycles, that is written in this way from inputs of the same types and shapes. Infinite where
+// the device refuses it, and 0 where nothing is known of the device.
+double cycles_of(const NodeLowering& lowering, Lower way);
+// In that one of two ways, which give the same numbers, that costs less; the first where both cost the same.
+Expected<Operand> cheaper(NodeLowering& lowering, Lower first, Lower second);
+
 struct FormRow {
   Op op;
   tosa::Op core;  // the operator that no form of it does without
@@ -64,7 +73,7 @@ struct FormRow {
   OrderDemand (*order)(const Graph& graph, const Node& node);
   // Why this node has no such form, besides what all nodes are asked; null: nothing more is asked.
   std::optional<Reason> (*refusal)(const NodeForm& form);
-  Expected<Operand> (*lower)(NodeLowering& lowering);
+  Lower lower;
   bool has_bounds = false;  // ends in a RESCALE, which a CLAMP may follow
   WideReads wide_reads = WideReads::kNever;
 };

@@ -70,7 +70,7 @@ std::vector<tosa::ValueIndex> with_bias(NodeLowering& lowering, const Operand& i
   return {input.id, weight.id, bias.id, zero.id, lowering.out.number(tosa::Type::kI8, 0).id};
 }
 
-Expected<Operand> conv2d(NodeLowering& lowering) {
+Expected<Operand> plain_conv2d(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ConvAttrs>();
   const Ints weight = lowering.sizes(1);  // [O, I / groups, H, W]
   const Ints output = lowering.result_shape();
@@ -88,6 +88,35 @@ Expected<Operand> conv2d(NodeLowering& lowering) {
   const Operand sums = lowering.out.emit(is_by_channel ? tosa::Op::kDepthwiseConv2d : tosa::Op::kConv2d, fields,
                                          with_bias(lowering, input, filters), sum_type(input.type), output);
   return scaled(lowering, sums);
+}
+
+// Windows that lie side by side: the elements of each become channels, of which a window of one is made.
+bool has_patches(const NodeForm& form) {
+  const auto& attrs = form.attrs<ConvAttrs>();
+  const Ints weight = form.sizes(1);
+  return attrs.groups == 1 && attrs.stride == Ints{weight[2], weight[3]} && attrs.padding == Ints{0, 0, 0, 0} &&
+         attrs.dilation == Ints{1, 1} && attrs.stride != Ints{1, 1};
+}
+Expected<Operand> conv2d_of_patches(NodeLowering& lowering) {
+  TosaBuilder& out = lowering.out;
+  const Ints weight = lowering.sizes(1);        // [O, I, H, W]
+  const Ints output = lowering.result_shape();  // [N, height, width, O]
+  const Ints kernel{weight[2], weight[3]};
+  const Operand& image = lowering.inputs[0];
+  const Ints read{output[0], output[1] * kernel[0], output[2] * kernel[1], weight[1]};
+  const Operand rows = out.reshape(out.slice(image, {0, 0, 0, 0}, read),
+                                   {output[0] * output[1], kernel[0], output[2], kernel[1] * weight[1]});
+  const std::int64_t depth = kernel[0] * kernel[1] * weight[1];
+  const Operand patches = out.reshape(out.transpose(rows, {0, 2, 1, 3}), {output[0], output[1], output[2], depth});
+  const Operand filters = lowering.constant(1, tosa::Type::kI8, {0, 2, 3, 1}, {weight[0], 1, 1, depth});
+  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, sum_type(image.type)};
+  const Operand sums =
+      out.emit(tosa::Op::kConv2d, fields, with_bias(lowering, patches, filters), sum_type(image.type), output);
+  return scaled(lowering, sums);
+}
+
+Expected<Operand> conv2d(NodeLowering& lowering) {
+  return has_patches(lowering) ? cheaper(lowering, plain_conv2d, conv2d_of_patches) : plain_conv2d(lowering);
 }
 
 Expected<Operand> conv_transpose2d(NodeLowering& lowering) {

@@ -31,61 +31,69 @@ Operand reduced(NodeLowering& lowering, tosa::Op op, Operand value) {
   return value;
 }
 
+// From sums of the input's steps to the result's.
+double factor_of_sums(const NodeLowering& lowering, std::int64_t divisor) {
+  return static_cast<double>(lowering.type(0).quant->scale()) /
+         (static_cast<double>(divisor) * static_cast<double>(lowering.type().quant->scale()));
+}
+double mean_factor(const NodeLowering& lowering) { return factor_of_sums(lowering, count_of(lowering)); }
+
 Expected<Operand> summed(NodeLowering& lowering, std::int64_t divisor) {
   const TensorType from = lowering.type(0);
   const Operand sums =
       reduced(lowering, tosa::Op::kReduceSum, lowering.out.widened(lowering.inputs[0], from.quant->zero_point));
-  const double factor = static_cast<double>(from.quant->scale()) /
-                        (static_cast<double>(divisor) * static_cast<double>(lowering.type().quant->scale()));
-  return to_quantized(lowering, sums, factor);
+  return to_quantized(lowering, sums, factor_of_sums(lowering, divisor));
 }
 Expected<Operand> sum(NodeLowering& lowering) { return summed(lowering, 1); }
 
-// Vela turns a sum over an image for U85 into a transpose that it makes part of the convolution before, whose weights
-// are then read again and again. A pool has no such cost. It rounds, so that 8 bits are given 7 more behind the point,
-// and only where that is next to nothing beside the last rounding.
-struct ImageMean {
-  Ints window;
-  double unit;  // of what the pool reads, in steps of the input
-};
-std::optional<ImageMean> image_mean(const NodeLowering& lowering) {
-  constexpr std::int64_t kMaxWindow = 4096;
-  // Half a unit is what it may be off by: the 16th part of a step.
-  constexpr double kMaxUnit = 0x1p-3;
-  const Ints sizes = lowering.sizes(0);
-  const Ints& axes = lowering.attrs<ReduceAttrs>().axes;
-  if (lowering.out.device() != Device::kU85 || sizes.size() != 4 || axes != Ints{2, 3}) return std::nullopt;
-  const ImageMean result{{sizes[2], sizes[3]}, lowering.inputs[0].type == tosa::Type::kI8 ? 1.0 / 128 : 1.0};
-  const double gain =
-      static_cast<double>(lowering.type(0).quant->scale()) / static_cast<double>(lowering.type().quant->scale());
-  if (sizes[2] * sizes[3] > kMaxWindow || gain * result.unit > kMaxUnit) return std::nullopt;
-  return result;
+Expected<Operand> mean_by_sums(NodeLowering& lowering) { return summed(lowering, count_of(lowering)); }
+
+// A mean over an image: its channels last, whatever the order in memory, as sums of 48 bits are scaled otherwise than
+// those of 32 and numbers may not depend on the order.
+bool is_image_mean(const NodeForm& form) {
+  return form.sizes(0).size() == 4 && form.attrs<ReduceAttrs>().axes == Ints{2, 3};
 }
 
-Expected<Operand> mean_by_pool(NodeLowering& lowering, const ImageMean& mean) {
+// The sums of all pixels by filters of ones. NPUs turn an image before they sum along its sides, and Vela makes that a
+// part of the convolution before, whose weights are then read again and again. The pixels of [N, H, W, C] lie below
+// each other, and the channels beside each other in parts, which then share one filter: NPUs compute several columns at
+// once, and read the few weights once.
+Expected<Operand> mean_by_filters(NodeLowering& lowering) {
+  constexpr std::int64_t kMaxPart = 16;
   TosaBuilder& out = lowering.out;
   const TensorType from = lowering.type(0);
-  // Channels last, whatever the order in memory: numbers may not depend on it.
   Ints there, back(4);
   for (const std::uint8_t axis : kChannelsLast) there.push_back(lowering.place(axis));
   for (std::size_t i = 0; i < 4; ++i) back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
-  Operand image = out.transpose(lowering.inputs[0], there);
-  if (image.type == tosa::Type::kI8) {
-    image =
-        out.rescale(image, tosa::Type::kI16, {{*multiplier_of(1 / mean.unit, ScaleBits::k31)}, from.quant->zero_point});
-  }
-  const tosa::AvgPool fields{narrow(mean.window), {1, 1}, {0, 0, 0, 0}, tosa::Type::kI32};
-  const Operand zero = out.number(tosa::Type::kI16, 0);
-  const Operand means = out.emit(tosa::Op::kAvgPool2d, fields, {image.id, zero.id, zero.id}, tosa::Type::kI16,
-                                 {image.shape[0], 1, 1, image.shape[3]});
-  return to_quantized(
-      lowering, out.transpose(means, back),
-      mean.unit * static_cast<double>(from.quant->scale()) / static_cast<double>(lowering.type().quant->scale()));
+  const Operand image = out.transpose(lowering.inputs[0], there);
+  const Ints sizes = image.shape;
+  const std::int64_t pixels = sizes[1] * sizes[2];
+  std::int64_t part = std::min(kMaxPart, sizes[3]);
+  while (sizes[3] % part != 0) --part;
+  const Operand columns = out.reshape(image, {sizes[0], pixels, sizes[3] / part, part});
+  const tosa::Type sum = sum_type(image.type);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(pixels * part), 1);
+  const Operand filters = out.numbers(tosa::Type::kI8, {pixels, 1, part, 1}, ones);
+  const Operand bias = out.number(sum, 0);
+  const Operand zero = out.number(image.type, from.quant->zero_point);
+  const Operand filter_zero = out.number(tosa::Type::kI8, 0);
+  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, sum};
+  const Operand sums =
+      out.emit(tosa::Op::kDepthwiseConv2d, fields, {columns.id, filters.id, bias.id, zero.id, filter_zero.id}, sum,
+               {sizes[0], 1, sizes[3] / part, part});
+  const Operand means = TRY(to_quantized(lowering, sums, mean_factor(lowering)));
+  return out.transpose(out.reshape(means, {sizes[0], 1, 1, sizes[3]}), back);
 }
 
+// The way is chosen for channels last, so that it does not depend on the order either.
 Expected<Operand> mean(NodeLowering& lowering) {
-  if (const auto of_image = image_mean(lowering)) return mean_by_pool(lowering, *of_image);
-  return summed(lowering, count_of(lowering));
+  if (!is_image_mean(lowering)) return mean_by_sums(lowering);
+  NodeLowering usual = lowering;
+  usual.order = kChannelsLast;
+  usual.reads = {usual.order};
+  usual.inputs[0].shape = usual.placed(lowering.sizes(0));
+  const bool has_filters = cycles_of(usual, mean_by_filters) < cycles_of(usual, mean_by_sums);
+  return has_filters ? mean_by_filters(lowering) : mean_by_sums(lowering);
 }
 
 template <tosa::Op kOp>

@@ -157,6 +157,13 @@ TEST(EthosUForms, DecideOnWhatANodeBecomes) {
   %y = conv2d(%x, %w) stride=[16,16] padding=[0,0,0,0] dilation=[1,1] : f32[1,8,2,2]
   return %y
 )",
+       "", ""},
+      {R"(graph
+  input %x : f32[1,3,32,32]
+  const %w : f32[8,3,20,20] #0123456789abcdef
+  %y = conv2d(%x, %w) stride=[16,16] padding=[0,0,0,0] dilation=[1,1] : f32[1,8,1,1]
+  return %y
+)",
        "stride", ""},
       {R"(graph
   input %x : f32[1,4,16,16]
