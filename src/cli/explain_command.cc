@@ -1,4 +1,6 @@
 // isthmus explain
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/commands.h"
@@ -13,14 +15,27 @@ namespace {
 struct ExplainOptions {
   SessionFlags session;
   std::string node;
+  bool wants_cycles = false;
   CommonFlags common;
 };
 
 Expected<ExitCode> explain_model(const ExplainOptions& options) {
   if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
+  if (options.wants_cycles && options.session.is_float) {
+    return usage_error("--cycles and --float contradict each other: devices that count cycles compute in integers",
+                       options.common);
+  }
   Session session = TRY(open_session(options.session));
-  TRY(session.place(options.session.data.is_empty() ? WithData::kNo : WithData::kYes));
-  const std::string words = TRY(explain(session, options.node, {options.common.wants_json, options.common.is_verbose}));
+  if (options.wants_cycles && session.target().estimate_nodes == nullptr) {
+    return usage_error(fmt::format("--cycles: Isthmus has no estimate of cycles for {}; the Ethos-U targets have one",
+                                   session.target().name),
+                       options.common);
+  }
+  const bool needs_data = options.wants_cycles || !options.session.data.is_empty();
+  TRY(session.place(needs_data ? WithData::kYes : WithData::kNo));
+  const ExplainForm form{options.common.wants_json, options.common.is_verbose};
+  const std::string words =
+      TRY(options.wants_cycles ? explain_costs(session, form) : explain(session, options.node, form));
   if (options.common.speaks()) print_diagnostics(session.diagnostics());
   print_output(words);
   TRY(session.demand_runnable());
@@ -37,6 +52,9 @@ Command add_explain(CLI::App& app) {
   command->add_option("NODE", options->node,
                       "a value or node by its name, or all of an op, a call, a line of the source or a module; a part "
                       "of a name will do; without it, an overview");
+  command->add_flag("--cycles", options->wants_cycles,
+                    "what each node costs an NPU, in cycles and memory, by an estimate that needs no vela; without "
+                    "--calibrate the archive's examples serve");
   add_calibration_options(*command, options->session, "no numbers: no parameters, no bits lost, no rescales");
   add_common_flags(*command, options->common, "all groups, not only the largest");
   command->get_option("--quiet")->description("print no warnings");
@@ -44,7 +62,8 @@ Command add_explain(CLI::App& app) {
       "Examples:\n  isthmus explain model.pt2 --target xnnpack\n"
       "  isthmus explain model.pt2 --target xnnpack concat\n"
       "  isthmus explain model.pt2 --target xnnpack networks.py:251\n"
-      "  isthmus explain model.pt2 --target xnnpack --calibrate calib.npz blocks.0.attn");
+      "  isthmus explain model.pt2 --target xnnpack --calibrate calib.npz blocks.0.attn\n"
+      "  isthmus explain model.pt2 --target ethos-u85-256 --calibrate calib.npz --cycles");
   return {command, [options] { return explain_model(*options); }};
 }
 

@@ -255,6 +255,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
 
 void add_file(CompileSummary& summary, const std::string& path, const Session& session) {
   add_file(summary, path, session.graph(), session.compiled());
+  summary.file->costs = cost_table(outcome_of(session.target(), session.prepared(), session.quantized()));
   if (session.quantized() != nullptr) add_comparison(session, *summary.file);
   set_diagnostics(summary, session.diagnostics());
   summary.times = session.times();
@@ -352,6 +353,12 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
       out += fmt::format("  {}: {} cycles, {} of SRAM\n", file.cost->source,
                          with_separators(static_cast<std::uint64_t>(file.cost->cycles)),
                          bytes_text(static_cast<std::uint64_t>(file.cost->sram_bytes)));
+    }
+    if (file.costs && is_verbose) {
+      out += fmt::format("  node by node, by an estimate that adds up to {} cycles and {} of SRAM:\n",
+                         with_separators(static_cast<std::uint64_t>(file.costs->cycles)),
+                         bytes_text(static_cast<std::uint64_t>(file.costs->sram_bytes)));
+      out += rows_text(*file.costs, true);
     }
     for (const std::string& path : file.tosa_files) out += fmt::format("  {}: a delegate's TOSA graph\n", path);
     for (const std::string& path : file.mlir_files) out += fmt::format("  {}: the same as MLIR text\n", path);

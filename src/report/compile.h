@@ -10,6 +10,7 @@
 #include "evaluate/layer_errors.h"
 #include "ir/graph.h"
 #include "report/causes.h"
+#include "report/costs.h"
 #include "report/states.h"
 #include "report/tosa.h"
 #include "session/session.h"
@@ -76,6 +77,7 @@ struct CompileSummary {
     std::string finished_by;                 // the step that finished the delegates; empty where none did
     std::vector<FinishedDelegate> finished;  // those of them of which it says something
     std::optional<Cost> cost;
+    std::optional<CostTable> costs;  // node by node, always by estimate
     std::vector<Transpose> transposes;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t samples = 0;           // of calibration

@@ -9,6 +9,7 @@
 
 #include "base/untrusted_text.h"
 #include "report/compile.h"
+#include "report/costs.h"
 #include "report/explain.h"
 #include "report/outcome.h"
 #include "report/overview.h"
@@ -25,6 +26,16 @@ tl::unexpected<Error> unknown(const Session& session, const Outcome& outcome, co
 }
 
 }  // namespace
+
+Expected<std::string> explain_costs(const Session& session, ExplainForm form) {
+  const auto table = cost_table(outcome_of(session.target(), session.prepared(), session.quantized()));
+  if (!table) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("nothing is known of what the nodes of this model cost {}", session.target().name));
+  }
+  return form.is_json ? to_json(*table, session.file(), session.target().name)
+                      : to_text(*table, session.file(), session.target().name, form.is_verbose);
+}
 
 Expected<std::string> explain(const Session& session, const std::string& word, ExplainForm form) {
   const Outcome outcome = outcome_of(session.target(), session.prepared(), session.quantized());

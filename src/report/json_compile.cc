@@ -117,6 +117,7 @@ std::string to_json(const CompileSummary& summary) {
       json["cost"] = {{"cycles", std::round(file.cost->cycles)},
                       {"sram_bytes", std::round(file.cost->sram_bytes)},
                       {"source", file.cost->source}};
+      if (file.costs) json["cost"]["nodes"] = rows_json(*file.costs);
     }
     for (const TosaFigures& figures : file.tosa) {
       json["tosa"].push_back({{"bytes", figures.bytes},
