@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/output_file.h"
+#include "cli/ci_options.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/contradictions.h"
@@ -28,6 +29,7 @@ struct CompileOptions {
   std::string stage;
   std::string tosa_folder, mlir_folder;
   Gates gates;
+  CiOptions ci;
   bool wants_errors = false;
   CommonFlags common;
 
@@ -56,8 +58,17 @@ Expected<ExitCode> print_stage(const CompileOptions& options, WithData with_data
   return kExitFine;
 }
 
+Expected<void> demand_ci_writable(const CompileOptions& options) {
+  const std::vector<std::string> inputs{options.file(), options.session.data.path, options.session.quant.file};
+  for (const std::string& path : options.ci.outputs()) {
+    if (!path.empty()) TRY(demand_writable(path, inputs));
+  }
+  return {};
+}
+
 Expected<ExitCode> check(const CompileOptions& options) {
   if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
+  TRY(demand_ci_writable(options));
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kNo, session);
   TRY(session.place(WithData::kNo));
@@ -65,6 +76,8 @@ Expected<ExitCode> check(const CompileOptions& options) {
   const Expected<void> runnable = session.demand_runnable();
   if (!runnable) summary.error = runnable.error();
   summary.broken_gates = broken_gates(summary, options.gates);
+  TRY(compare_with_baseline(options.ci, summary));
+  TRY(write_ci_files(options.ci, session, summary));
   print_summary(options, session, summary);
   TRY(runnable);
   return verdict(summary);
@@ -98,6 +111,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     const std::vector<std::string> inputs{options.file(), options.session.data.path, options.session.quant.file};
     TRY(demand_writable(options.output, inputs));
   }
+  TRY(demand_ci_writable(options));
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kYes, session);
   TRY(session.place(WithData::kYes));
@@ -112,8 +126,10 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     }
     summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, session));
     summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, session));
-    TRY(write_file(options.output, session.compiled().bytes));
+    TRY(compare_with_baseline(options.ci, summary));
+    if (summary.broken_gates.empty()) TRY(write_file(options.output, session.compiled().bytes));
   }
+  TRY(write_ci_files(options.ci, session, summary));
   print_summary(options, session, summary);
   return verdict(summary);
 }
@@ -130,6 +146,7 @@ void add_common(CLI::App& command, CompileOptions& options) {
       ->check(at_least(0));
   command.add_flag("--require-full-delegation", options.gates.requires_full_delegation,
                    "exit with 3 unless every operator runs on the target");
+  add_ci_options(command, options.ci);
   std::vector<std::string> stages;
   for (const StageRow& row : isthmus::stages()) {
     if (row.has_graph) stages.emplace_back(row.name);
@@ -148,7 +165,8 @@ Command add_check(CLI::App& app) {
   add_common(*command, *options);
   command->footer(
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
-      "  isthmus check model.pt2 --target xnnpack --require-full-delegation");
+      "  isthmus check model.pt2 --target xnnpack --require-full-delegation\n"
+      "  isthmus check model.pt2 --target xnnpack --baseline model.lock --sarif isthmus.sarif");
   return {command, [options] { return check(*options); }};
 }
 

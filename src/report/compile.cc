@@ -43,7 +43,8 @@ CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& hos
                                node.origin.module,
                                {},
                                node.origin.call,
-                               host.rows(id)};
+                               host.rows(id),
+                               host.needs_fix(host.chain(id).back())};
   const Reason& own = *outcome.host_reason(id);
   row.code = row.causes.size() > 1 ? code_text(own.code) : row.causes[0].code;
   row.reason = row.causes.size() > 1 ? text_of(own, outcome.target.label) : row.causes[0].text;

@@ -23,6 +23,7 @@ struct CompileSummary {
     std::string hint;              // what to do about the last cause
     std::string call;              // as the user wrote it: "embedding"; may be empty
     std::vector<CauseRow> causes;  // itself first, the root cause last
+    bool needs_fix = true;         // the hint says what to do, and not that nothing is to be done
   };
   struct Transpose {
     std::string value;

@@ -14,11 +14,11 @@ bool is_inside_torch(std::string_view path) {
 }
 
 // `File "a/b/networks.py", line 251, in forward` lines, outermost first.
-std::string user_line(std::string_view trace) {
+SourceLine user_line(std::string_view trace) {
   constexpr std::string_view kFile = "File \"";
   constexpr std::string_view kLine = "\", line ";
-  std::string last;
-  std::string last_of_user;
+  SourceLine last;
+  SourceLine last_of_user;
   for (std::size_t at = trace.find(kFile); at != std::string_view::npos; at = trace.find(kFile, at)) {
     at += kFile.size();
     const std::size_t end = trace.find(kLine, at);
@@ -26,12 +26,15 @@ std::string user_line(std::string_view trace) {
     const std::string_view path = trace.substr(at, end - at);
     const std::string_view rest = trace.substr(end + kLine.size());
     const std::string_view number = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
-    const std::size_t slash = path.rfind('/');
-    const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    last = std::string(file) + ":" + std::string(number);
+    last = {std::string(path), std::string(number)};
     if (!is_inside_torch(path)) last_of_user = last;
   }
-  return last_of_user.empty() ? last : last_of_user;
+  return last_of_user.path.empty() ? last : last_of_user;
+}
+
+std::string_view entry_of(const std::map<std::string, std::string>& metadata, const char* key) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? std::string_view() : found->second;
 }
 
 // "concat_1;builtin_function_or_method.concat" -> "concat"
@@ -52,13 +55,19 @@ std::string innermost_module(std::string_view stack) {
 
 }  // namespace
 
+std::string SourceLine::text() const {
+  const std::size_t slash = path.rfind('/');
+  const std::string file = slash == std::string::npos ? path : path.substr(slash + 1);
+  return path.empty() ? "" : file + ":" + number;
+}
+
+SourceLine source_line_of(const std::map<std::string, std::string>& metadata) {
+  return user_line(entry_of(metadata, "stack_trace"));
+}
+
 Origin origin_of(const std::map<std::string, std::string>& metadata) {
-  const auto entry = [&](const char* key) -> std::string_view {
-    const auto found = metadata.find(key);
-    return found == metadata.end() ? std::string_view() : found->second;
-  };
-  Origin origin{user_line(entry("stack_trace")), called_function(entry("torch_fn")),
-                innermost_module(entry("nn_module_stack"))};
+  Origin origin{source_line_of(metadata).text(), called_function(entry_of(metadata, "torch_fn")),
+                innermost_module(entry_of(metadata, "nn_module_stack"))};
   for (std::string* part : {&origin.source, &origin.call, &origin.module}) {
     if (part->size() > kMaxBytes) part->resize(kMaxBytes);
   }
