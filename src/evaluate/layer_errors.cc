@@ -9,6 +9,7 @@
 #include "interpret/integer.h"
 #include "interpret/interpreter.h"
 #include "interpret/quantized_types.h"
+#include "quantize/plan/parameters.h"
 #include "quantize/plan/precision.h"
 
 namespace isthmus {

@@ -228,8 +228,6 @@ double divergence(const std::vector<Mass>& masses, Range range, int levels) {
   return sum;
 }
 
-Range hull_of(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
-
 Range seen_of(const ValueStatistics& statistics) {
   return on_grid(with_zero(static_cast<double>(statistics.moments.min), static_cast<double>(statistics.moments.max)));
 }

@@ -1,6 +1,7 @@
 // From statistics to the range that a quantization should cover.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -25,8 +26,10 @@ Estimator default_estimator();
 struct Range {
   double min = 0;
   double max = 0;
+  double width() const { return max - min; }
   bool operator==(const Range&) const = default;
 };
+inline Range hull_of(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
 struct RangeOptions {
   Estimator estimator = default_estimator();

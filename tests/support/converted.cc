@@ -9,6 +9,7 @@
 #include "interpret/interpreter.h"
 #include "ir/readers.h"
 #include "ops/table.h"
+#include "quantize/plan/parameters.h"
 #include "quantize/plan/plan.h"
 
 namespace isthmus::test {

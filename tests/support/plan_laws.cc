@@ -12,6 +12,7 @@
 #include "ops/table.h"
 #include "quantize/plan/groups.h"
 #include "quantize/plan/precision.h"
+#include "quantize/plan/quantized_values.h"
 
 namespace isthmus::test {
 namespace {

@@ -17,7 +17,8 @@
 #include "quantize/apply/weights.h"
 #include "quantize/apply/zeros.h"
 #include "quantize/config/grid.h"
-#include "quantize/plan/groups.h"
+#include "quantize/plan/parameters.h"
+#include "quantize/plan/quantized_values.h"
 #include "quantize/plan/ratios.h"
 #include "stats/measure.h"
 

@@ -1,12 +1,13 @@
-// Ties between values, and the groups that are left when some of them are cut.
+// The groups that are left when some ties between values are cut.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "quantize/config/ranges.h"
-#include "quantize/plan/plan.h"
-#include "targets/target.h"
+#include "quantize/plan/group.h"
+#include "quantize/plan/ties.h"
 
 namespace isthmus {
 
@@ -17,24 +18,6 @@ inline double spare_bits(DType storage) { return storage == DType::kI16 ? 8 : 0;
 inline constexpr double kJoinBits = 3;
 // What a reader may lose by sharing before a rescale is put in.
 inline double bits_to_lose(const QuantConfig& config, DType storage) { return config.cut_bits + spare_bits(storage); }
-
-struct GroupingInput {
-  const Graph& graph;
-  const TargetDesc& target;
-  const std::vector<Precision>& precision;  // by node
-  const std::vector<bool>& is_fused;        // by node: this clamp is part of the node before it
-  const std::vector<DType>& storage;        // by value
-  const Pins& pins;
-  const QuantConfig& config;
-};
-
-// Whether a value is quantized: some quantized node makes or reads it, or it is a quantized input or output of the
-// model. Constants have them where they are read, each reader its own.
-std::vector<bool> quantized_values(const Graph& graph, const std::vector<Precision>& precision,
-                                   const QuantConfig& config);
-// Whether a value comes into being quantized, so that a reader that wants it otherwise must convert it.
-bool is_made_quantized(const Graph& graph, const std::vector<Precision>& precision, const QuantConfig& config,
-                       ValueId id);
 
 struct Grouping {
   std::vector<std::optional<std::uint32_t>> group_of;  // by value, of `groups`

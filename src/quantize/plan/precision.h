@@ -1,18 +1,43 @@
 // Which nodes compute on quantized values and which in float.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/reason.h"
+#include "ir/graph.h"
 #include "quantize/config/config.h"
-#include "quantize/plan/plan.h"
 #include "targets/target.h"
 
 namespace isthmus {
 
+enum class Precision : std::uint8_t {
+  kFloat,
+  kRows,  // floats in and out, quantized weights; the device quantizes each row dynamically
+  kQuantized,
+};
+
+// Why a node has its precision.
+enum class PrecisionCause : std::uint8_t {
+  kNoReals,       // its numbers are not floats in the model either
+  kNoIntegers,    // the device has no integer form of it; the plan has the reason
+  kStep,          // a step of something that loses too much in integers
+  kWanted,        // the user's configuration keeps it in float
+  kFront,         // one of the first layers, which may stay in float
+  kGains,         // the outputs gain so much by float that it pays
+  kLayer,         // it has weights, and the device computes it with quantized values
+  kFused,         // a clamp that is part of the node before it
+  kOnlyIntegers,  // the device has no floats
+  kWide,          // nor that, and its result has 16 bits: nothing multiplies it
+  kArchive,       // the archive has quantized it
+  kLeftInFloat,   // the archive has quantized other nodes, not this one
+  kFewestBytes,   // so the fewest bytes change their precision around it
+};
+
 // By node: a clamp that alone reads the result of a node which can have it as its bounds. The value between them is
-// never seen by anybody.
+// never seen.
 std::vector<bool> fused_clamps(const Graph& graph, const TargetDesc& target);
 
 struct Precisions {

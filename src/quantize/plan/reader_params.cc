@@ -9,6 +9,7 @@
 #include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
 #include "quantize/config/grid.h"
+#include "quantize/plan/parameters.h"
 
 namespace isthmus {
 namespace {

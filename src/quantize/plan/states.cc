@@ -5,7 +5,7 @@
 
 #include "interpret/quantized_types.h"
 #include "interpret/tensor.h"
-#include "quantize/plan/groups.h"
+#include "quantize/plan/quantized_values.h"
 
 namespace isthmus {
 namespace {

@@ -10,6 +10,7 @@
 #include "quantize/apply/apply.h"
 #include "quantize/apply/weights.h"
 #include "quantize/improve/equalize.h"
+#include "quantize/plan/parameters.h"
 #include "quantize/plan/plan.h"
 #include "quantize/prove/prove.h"
 #include "support/quantized_graphs.h"
