@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "interpret/integer.h"
@@ -14,9 +13,8 @@
 #include "ir/readers.h"
 #include "ops/halves.h"
 #include "ops/table.h"
-#include "quantize/apply/weights.h"
-#include "quantize/apply/zeros.h"
-#include "quantize/config/grid.h"
+#include "quantize/apply/layers.h"
+#include "quantize/apply/two_parts.h"
 #include "quantize/plan/parameters.h"
 #include "quantize/plan/quantized_values.h"
 #include "quantize/plan/ratios.h"
@@ -29,7 +27,11 @@ class Applier {
  public:
   Applier(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const Statistics* statistics,
           const QuantConfig& config, const InputMoments* moments)
-      : graph_(graph), plan_(plan), target_(target), statistics_(statistics), config_(config), moments_(moments) {}
+      : graph_(graph),
+        plan_(plan),
+        target_(target),
+        config_(config),
+        layers_({graph, plan, target, statistics, config, moments}, out_) {}
 
   Expected<Quantized> run() {
     Diagnostics ignored;
@@ -197,38 +199,22 @@ class Applier {
     return dequantized(*quantized, graph_[id].name + ".float", graph_.type(id), id);
   }
 
-  // Rows of a table whose numbers lose too much in 8 bits: each is kept as two int8 numbers, the second of which is
-  // what the first one loses. They lie side by side, so that one lookup picks both. False where that cannot be, or need
-  // not.
+  // Rows of a table whose numbers lose too much in 8 bits are kept in two parts, so that one lookup picks both. False
+  // where that cannot be, or need not.
   Expected<bool> add_picked_halves(const Node& node) {
-    constexpr double kEnough = 0x1p-16;  // the power of noise over that of the numbers: 48 dB
-    constexpr double kParts = 254;       // of a step
-    const Tensor data = Tensor::from(*graph_.constant(node.inputs[0])->data);
     const auto* along = std::get_if<AxisAttrs>(&node.attrs);
     const ValueId output = node.outputs[0];
+    const TensorView& data = *graph_.constant(node.inputs[0])->data;
+    const auto rank = static_cast<std::int64_t>(data.sizes.size());
     const bool picks_rows =
-        along != nullptr && data.rank() >= 2 && along->axis + 1 < data.rank() && node.inputs.size() == 2 &&
+        along != nullptr && rank >= 2 && along->axis + 1 < rank && node.inputs.size() == 2 &&
         graph_.type(output).rank() + 1 == graph_.type(node.inputs[0]).rank() + graph_.type(node.inputs[1]).rank();
-    const Moments moments = measure(data.data<float>());
-    if (!picks_rows || moments.nans + moments.infinities > 0) return false;
-    const double most =
-        std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
-    const Quant quant{{static_cast<float>(std::max(most / 127, kMinScale))}, 0, -1};
-    const auto scale = static_cast<double>(quant.scale());
-    if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares) return false;
-    std::vector<std::int64_t> sizes = data.sizes();
-    const auto length = static_cast<std::size_t>(sizes.back());
-    sizes.back() *= 2;
-    Tensor quantized(DType::kI8, sizes);
-    const auto round = [](double steps) { return std::clamp(std::nearbyint(steps), -127.0, 127.0); };
-    for (std::size_t i = 0; i < data.data<float>().size(); ++i) {
-      const std::size_t at = i / length * 2 * length + i % length;
-      const double steps = static_cast<double>(data.data<float>()[i]) / scale;
-      quantized.mutable_data<std::int8_t>()[at] = static_cast<std::int8_t>(round(steps));
-      quantized.mutable_data<std::int8_t>()[at + length] =
-          static_cast<std::int8_t>(round((steps - round(steps)) * kParts));
-    }
-    const Constant constant{graph_.constant(node.inputs[0])->fqn, quantized.view(), std::nullopt};
+    if (!picks_rows) return false;
+    const auto parts = in_two_parts(data);
+    if (!parts) return false;
+    const std::vector<std::int64_t>& sizes = parts->numbers.sizes;
+    const Quant& quant = parts->quant;
+    const Constant constant{graph_.constant(node.inputs[0])->fqn, parts->numbers, std::nullopt};
     const ValueId table = out_.add_constant(out_.unused_name(graph_[node.inputs[0]].name + ".quantized"),
                                             {DType::kI8, Shape(sizes.begin(), sizes.end()), quant}, constant);
     Shape shape = graph_.type(output).shape;
@@ -240,7 +226,7 @@ class Applier {
     const ValueId halves = dequantized(out_[picked].outputs[0], name + ".halves", {DType::kF32, shape});
     Emitter emitter(out_);
     emitter.begin(node.origin, name);
-    in_float_[output.index] = TRY(sum_of_halves(emitter, halves, 1 / kParts));
+    in_float_[output.index] = TRY(sum_of_halves(emitter, halves, parts->factor));
     return true;
   }
 
@@ -302,7 +288,6 @@ class Applier {
     if (!constant.data) return bad_input("it has no data");
     return Constant{constant.fqn, isthmus::quantized_tensor(Tensor::from(*constant.data), type).view(), std::nullopt};
   }
-  static Constant without_data(const Constant& constant) { return {constant.fqn, std::nullopt, 0}; }
 
   Expected<ValueId> data_input(NodeId id, std::size_t i) {
     const Node& node = graph_[id];
@@ -360,12 +345,12 @@ class Applier {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Role role = role_of(node.op, i);
       if (role == Role::kWeight) {
-        TRY(add_layer(id, inputs));
+        layers_.add_quantized(node, settings_[id.index].per_channel, inputs);
         break;
       }
       inputs.push_back(role == Role::kData ? TRY(data_input(id, i)) : as_float(node.inputs[i]));
     }
-    const bool is_real = graph_.type(output).dtype == DType::kF32;  // else it is a truth
+    const bool is_real = graph_.type(output).dtype == DType::kF32;  // else it is bool
     const NodeId made = out_.add_node(
         node.op, node.attrs, std::move(inputs),
         {{out_.unused_name(graph_[output].name), is_real ? type_in(output, group_of(output)) : graph_.type(output)}},
@@ -383,109 +368,15 @@ class Applier {
   // Floats in and out; only the weight is quantized.
   Expected<void> add_rows_node(NodeId id) {
     const Node& node = graph_[id];
-    const ValueId weight = node.inputs[1];
-    const Constant& weights = *graph_.constant(weight);
-    const std::int32_t axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape).value_or(0);
     std::vector<ValueId> inputs{as_float(node.inputs[0])};
-    const std::string name = out_.unused_name(graph_[weight].name + ".quantized");
-    const std::size_t channels = static_cast<std::size_t>(graph_.type(weight).shape[0].value());
-    if (!plan_.has_ranges) {
-      inputs.push_back(out_.add_constant(
-          name, {DType::kI8, graph_.type(weight).shape, Quant{std::vector<float>(channels, 1.0F), 0, axis}},
-          without_data(weights)));
-      if (node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
-    } else {
-      const LayerOptions options = layer_options(node, true, DType::kI8);
-      const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(node.inputs[2])->data : nullptr;
-      const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, 1, options);
-      inputs.push_back(out_.add_constant(name, {DType::kI8, graph_.type(weight).shape, layer.weight_quant},
-                                         Constant{weights.fqn, layer.weights, std::nullopt}));
-      if (offsets != nullptr || options.input_means) {
-        inputs.push_back(out_.add_constant(out_.unused_name(graph_[weight].name + ".bias"), layer.float_bias));
-      }
-    }
+    layers_.add_rows(node, inputs);
+    if (!plan_.has_ranges && node.inputs.size() > 2) inputs.push_back(as_float(node.inputs[2]));
     const ValueId output = node.outputs[0];
     const NodeId made = out_.add_node(node.op, node.attrs, std::move(inputs),
                                       {{out_.unused_name(graph_[output].name), graph_.type(output)}}, node.origin);
     in_float_[output.index] = out_[made].outputs[0];
     remember(out_[made].outputs[0], output);
     return {};
-  }
-
-  // Weight and bias, behind the data of the node.
-  Expected<void> add_layer(NodeId id, std::vector<ValueId>& inputs) {
-    const Node& node = graph_[id];
-    const ValueId weight = node.inputs[1];
-    const std::optional<std::int32_t> axis = weight_axis(node.op, node.attrs, graph_.type(weight).shape);
-    const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : weight;
-    const std::string weight_name = out_.unused_name(graph_[weight].name + ".quantized");
-    const Constant& weights = *graph_.constant(weight);
-    if (!plan_.has_ranges) {
-      inputs.push_back(out_.add_constant(weight_name, {DType::kI8, graph_.type(weight).shape, Quant{{1.0F}, 0, -1}},
-                                         without_data(weights)));
-      if (node.inputs.size() > 2) {
-        const Quant quant{{bias_scale(out_.type(inputs[0]).quant->scale(), 1.0F)}, 0, -1};
-        inputs.push_back(out_.add_constant(out_.unused_name(graph_[bias].name + ".quantized"),
-                                           {DType::kI32, graph_.type(bias).shape, quant},
-                                           without_data(*graph_.constant(bias))));
-      }
-      return {};
-    }
-    const TensorView* offsets = node.inputs.size() > 2 ? &*graph_.constant(bias)->data : nullptr;
-    LayerOptions options =
-        layer_options(node, settings_[id.index].per_channel && axis.has_value(), out_.type(inputs[0]).dtype);
-    options.result_scale = plan_.groups[group_of(node.outputs[0])].quant.scale();
-    const float input_scale = out_.type(inputs[0]).quant->scale();
-    QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, input_scale, options);
-    const auto shape = [](const TensorView& view) { return Shape(view.sizes.begin(), view.sizes.end()); };
-    inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape(layer.weights), layer.weight_quant},
-                                       Constant{weights.fqn, layer.weights, std::nullopt}));
-    const std::string bias_name = offsets != nullptr ? graph_[bias].name : graph_[weight].name + ".bias";
-    inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".quantized"),
-                                       {DType::kI32, shape(layer.bias), layer.bias_quant},
-                                       Constant{{}, layer.bias, std::nullopt}));
-    return {};
-  }
-
-  LayerOptions layer_options(const Node& node, bool per_channel, DType input) const {
-    const bool is_corrected = config_.bias_correction != BiasCorrection::kOff;
-    const SumLimit* sums = input == DType::kI8 ? sum_limit_of(target_.integers, node.op) : nullptr;
-    LayerOptions options{.per_channel = per_channel,
-                         .least_squares = config_.mse_weights,
-                         .input_means = is_corrected ? means_of(node) : std::nullopt,
-                         .moments = moments_of(node),
-                         .sums = sums};
-    if (!options.input_means) return options;
-    options.keeps_zeros = makes_zeros(graph_, node, *statistics_);
-    if (options.keeps_zeros && node.inputs.size() <= 2) options.input_means.reset();
-    return options;
-  }
-
-  const LayerMoments* moments_of(const Node& node) const {
-    if (moments_ == nullptr || !config_.rounds_together) return nullptr;
-    const auto found = moments_->find(graph_[node.outputs[0]].name);
-    return found == moments_->end() || found->second.rows == 0 ? nullptr : &found->second;
-  }
-
-  // By channel of the node's input, where calibration has seen them.
-  std::optional<std::vector<double>> means_of(const Node& node) const {
-    if (statistics_ == nullptr) return std::nullopt;
-    const auto found = statistics_->values.find(graph_[node.inputs[0]].name);
-    if (found == statistics_->values.end()) return std::nullopt;
-    const auto rank = static_cast<std::uint32_t>(graph_.type(node.inputs[0]).rank());
-    const auto axis = static_cast<std::uint32_t>(channel_axis(node.op, rank));
-    const auto channels = found->second.channels.find(axis);
-    if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
-    // In steps of about those that the quantized values have, which is much more than two CPUs differ by.
-    const Moments& moments = found->second.moments;
-    const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
-    const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
-    const double trust = trust_in_means(moments, channels->second);
-    std::vector<double> means;
-    for (const double sum : channels->second.sum) {
-      means.push_back(std::nearbyint(trust * sum / static_cast<double>(channels->second.count) / step) * step);
-    }
-    return means;
   }
 
   void add_outputs() {
@@ -516,11 +407,10 @@ class Applier {
   const Graph& graph_;
   const QuantPlan& plan_;
   const TargetDesc& target_;
-  const Statistics* statistics_;
   const QuantConfig& config_;
-  const InputMoments* moments_;
-  std::vector<NodeSettings> settings_;
   Graph out_;
+  LayerWriter layers_;
+  std::vector<NodeSettings> settings_;
   std::vector<std::optional<ValueId>> in_float_;  // by value of the float graph
   std::map<Place, ValueId> quantized_;
   std::map<ValueId, ValueId> narrowed_;
