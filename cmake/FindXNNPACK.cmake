@@ -26,6 +26,21 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(XNNPACK REQUIRED_VARS XNNPACK_LIBRARY PTHREADPOOL_LIBRARY CPUINFO_LIBRARY
                                   XNNPACK_INCLUDE_DIR XNNPACK_IS_CURRENT)
 
+# Links of our own libraries lie in the build tree: programs there find them by relative paths, whatever folder the
+# project is in.
+set(XNNPACK_IS_PRIVATE OFF)
+get_filename_component(XNNPACK_FOLDER "${XNNPACK_LIBRARY}" DIRECTORY)
+if(XNNPACK_FOUND AND XNNPACK_PLACES)
+  set(XNNPACK_IS_PRIVATE ON)
+  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/xnnpack")
+  foreach(name XNNPACK PTHREADPOOL CPUINFO)
+    file(REAL_PATH "${${name}_LIBRARY}" real)
+    get_filename_component(file "${real}" NAME)
+    file(CREATE_LINK "${real}" "${CMAKE_BINARY_DIR}/xnnpack/${file}" SYMBOLIC)
+    set(${name}_LIBRARY "${CMAKE_BINARY_DIR}/xnnpack/${file}")
+  endforeach()
+endif()
+
 if(XNNPACK_FOUND AND NOT TARGET XNNPACK::XNNPACK)
   foreach(name CPUINFO PTHREADPOOL XNNPACK)
     add_library(XNNPACK::${name} SHARED IMPORTED)

@@ -26,6 +26,10 @@
 #include <variant>
 #include <vector>
 
+#ifndef ISTHMUS_EXPORT
+#define ISTHMUS_EXPORT __attribute__((visibility("default")))
+#endif
+
 namespace isthmus::v1 {
 
 enum class ErrorCode : std::uint8_t {
@@ -60,7 +64,7 @@ class [[nodiscard]] Result {
 struct Done {};  // the value of a function that has no other
 
 // Elements in row-major order without gaps.
-struct Tensor {
+struct ISTHMUS_EXPORT Tensor {
   std::string dtype = "f32";  // f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool
   std::vector<std::int64_t> sizes;
   std::vector<std::byte> data;
@@ -71,7 +75,7 @@ struct Tensor {
 using Sample = std::vector<Tensor>;  // one tensor for each input of the model
 
 // What calibration or an evaluation runs on.
-class Data {
+class ISTHMUS_EXPORT Data {
  public:
   Data() = default;  // the example inputs in the model's file: one sample, not fit for use
   // An .npz, a folder of .npy and .npz files, or a .stats file.
@@ -101,7 +105,7 @@ struct Options {
 using Progress = std::function<bool(std::string_view stage, double fraction)>;
 
 // A model file that is open: a torch.export archive.
-class Model {
+class ISTHMUS_EXPORT Model {
  public:
   static Result<Model> open(const std::string& path);
   const std::string& path() const;
@@ -116,7 +120,7 @@ class Model {
 };
 
 // What calibration measured. Belongs to one model and target.
-class Statistics {
+class ISTHMUS_EXPORT Statistics {
  public:
   std::uint64_t samples() const;
   std::vector<std::byte> bytes() const;  // of a .stats file
@@ -131,7 +135,7 @@ class Statistics {
 };
 
 // A program file that ExecuTorch loads, and how it came about.
-class Program {
+class ISTHMUS_EXPORT Program {
  public:
   static Result<Program> open(const std::string& path);
   std::span<const std::byte> bytes() const;
@@ -151,21 +155,22 @@ class Program {
   std::shared_ptr<const State> state_;
 };
 
-std::string version();
-std::vector<std::string> targets();
+ISTHMUS_EXPORT std::string version();
+ISTHMUS_EXPORT std::vector<std::string> targets();
 
 // JSON: where each node runs and why; needs no data and takes milliseconds.
-Result<std::string> check(const Model& model, const Options& options, const Progress& progress = {});
+ISTHMUS_EXPORT Result<std::string> check(const Model& model, const Options& options, const Progress& progress = {});
 // JSON: where the nodes run that `node` means, in which precision, who shares their scale; an overview where it is
 // empty. Without data there are no numbers.
-Result<std::string> explain(const Model& model, const Options& options, const std::string& node = {},
-                            const std::optional<Data>& data = {}, const Progress& progress = {});
-Result<Statistics> calibrate(const Model& model, const Options& options, const Data& data,
-                             const Progress& progress = {});
-Result<Program> compile(const Model& model, const Options& options, const Data& data, const Progress& progress = {});
-Result<Program> compile(const Model& model, const Options& options, const Statistics& statistics,
-                        const Progress& progress = {});
+ISTHMUS_EXPORT Result<std::string> explain(const Model& model, const Options& options, const std::string& node = {},
+                                           const std::optional<Data>& data = {}, const Progress& progress = {});
+ISTHMUS_EXPORT Result<Statistics> calibrate(const Model& model, const Options& options, const Data& data,
+                                            const Progress& progress = {});
+ISTHMUS_EXPORT Result<Program> compile(const Model& model, const Options& options, const Data& data,
+                                       const Progress& progress = {});
+ISTHMUS_EXPORT Result<Program> compile(const Model& model, const Options& options, const Statistics& statistics,
+                                       const Progress& progress = {});
 // The model itself in float, by the reference kernels.
-Result<std::vector<Tensor>> run(const Model& model, const Sample& inputs);
+ISTHMUS_EXPORT Result<std::vector<Tensor>> run(const Model& model, const Sample& inputs);
 
 }  // namespace isthmus::v1

@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct isthmus_error isthmus_error;
 typedef struct isthmus_model isthmus_model;
@@ -90,6 +91,7 @@ char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmu
                                     isthmus_error** error);
 void isthmus_program_free(isthmus_program* program);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
