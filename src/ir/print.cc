@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/untrusted_text.h"
+#include "ir/attrs_text.h"
 #include "ir/literals.h"
 #include "ir/text.h"
 
@@ -59,6 +60,11 @@ class Printer {
       }
     };
     return std::visit(Visitor{*this, inputs}, arg_value.value);
+  }
+
+  std::string attributes(const Node& node) {
+    std::visit([&](const auto& attrs) { print_fields(attrs); }, node.attrs);
+    return out_.empty() ? out_ : out_.substr(1);
   }
 
  private:
@@ -163,6 +169,17 @@ class Printer {
   void print_arguments(const Node& node, const Fields& attrs) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) append("{}{}", i == 0 ? "" : ", ", name(node.inputs[i]));
     out_ += ')';
+    print_fields(attrs);
+  }
+
+  // Each behind a blank.
+  void print_fields(const ForeignAttrs& attrs) {
+    for (const Arg& argument : attrs.args) {
+      append(" {}{}{}", argument.name, argument.name.empty() ? "" : "=", arg_text(graph_, argument.value));
+    }
+  }
+  template <class Fields>
+  void print_fields(const Fields& attrs) {
     const Fields defaults{};
     const auto print_field = [&](const auto& field) {
       if (attrs.*field.member == defaults.*field.member) return;
@@ -227,6 +244,8 @@ class Printer {
 }  // namespace
 
 std::string print(const Graph& graph, const TextOptions& options) { return Printer(graph, options).whole(); }
+
+std::string attributes_text(const Graph& graph, const Node& node) { return Printer(graph, {}).attributes(node); }
 
 std::string arg_text(const Graph& graph, const ArgValue& value) {
   std::span<const ValueId> none;
