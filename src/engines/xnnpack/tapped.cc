@@ -77,9 +77,15 @@ Expected<TappedRuntime::Live::Step> TappedRuntime::Live::step_of(std::span<const
     xnn::Value value = made.graph.values[id];
     value.external_id = xnn::kNone;
     value.role = xnn::Role::kInternal;
+    const auto keep = [&](std::uint32_t& constant) {
+      if (constant == 0) return;
+      graph.constants.push_back(made.graph.constants[constant]);
+      constant = static_cast<std::uint32_t>(graph.constants.size() - 1);
+    };
+    if (auto* channels = std::get_if<xnn::PerChannel>(&value.quant)) keep(channels->scale_data);
+    if (auto* groups = std::get_if<xnn::PerGroup>(&value.quant)) keep(groups->scale_data);
     if (value.data != 0) {
-      graph.constants.push_back(made.graph.constants[value.data]);
-      value.data = static_cast<std::uint32_t>(graph.constants.size() - 1);
+      keep(value.data);
     } else if (role != xnn::Role::kInternal) {
       value.role = role;
       value.external_id = static_cast<std::uint32_t>(externals.size());

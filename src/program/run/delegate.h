@@ -23,6 +23,9 @@ namespace isthmus::run {
 using host::LiveTensor;
 using host::Slot;
 
+// Called with a value of a delegate's graph, by its index there.
+using ShowValue = std::function<void(std::uint32_t value, const Tensor& elements)>;
+
 class Delegate {
  public:
   Delegate() = default;
@@ -36,6 +39,11 @@ class Delegate {
   // Nothing is known of the arguments but that there are such slots: how many and what they are is checked here.
   virtual Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) = 0;
 
+  // The same, and the values of its graph are shown where it was loaded to show them.
+  virtual Expected<void> run_shown(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, const ShowValue&) {
+    return run(slots, args);
+  }
+
   // How long each operator of the last run took, where it was loaded with a profile and knows; else empty.
   virtual Expected<std::vector<OperatorTime>> profile() const { return std::vector<OperatorTime>(); }
 };
@@ -46,6 +54,7 @@ struct DelegateResources {
   std::uint64_t most_work = 0;                                        // of one call, where it is known beforehand
   std::function<std::optional<Blob>(const std::string&)> named_data;  // by key; only while loading
   bool with_profile = false;
+  bool shows_values = false;
 };
 
 struct DelegateKind {

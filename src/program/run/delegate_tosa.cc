@@ -6,6 +6,7 @@
 
 #include "formats/tosa/tosa.h"
 #include "program/run/delegate.h"
+#include "program/run/shown_tosa.h"
 #include "targets/tosa/interpreter.h"
 
 namespace isthmus::run {
@@ -13,11 +14,17 @@ namespace {
 
 class TosaDelegate final : public Delegate {
  public:
-  explicit TosaDelegate(tosa::Interpreter interpreter) : interpreter_(std::move(interpreter)) {}
+  TosaDelegate(tosa::Interpreter interpreter, std::optional<ShownTosa> shown)
+      : interpreter_(std::move(interpreter)), shown_(std::move(shown)) {}
 
   std::uint64_t bytes() const override { return interpreter_.memory_bytes() + interpreter_.prepared_bytes(); }
 
   Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) override {
+    return run_shown(slots, args, {});
+  }
+
+  Expected<void> run_shown(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args,
+                           const ShowValue& show) override {
     const std::vector<tosa::Port>& inputs = interpreter_.inputs();
     const std::vector<tosa::Port>& outputs = interpreter_.outputs();
     if (args.size() != inputs.size() + outputs.size()) {
@@ -36,6 +43,7 @@ class TosaDelegate final : public Delegate {
       const std::vector<std::size_t> sizes(outputs[i].sizes.begin(), outputs[i].sizes.end());
       TRY(within(resize_in_memory_order(tensor, sizes), [&] { return fmt::format("argument {}", at); }));
     }
+    if (show && shown_) TRY(shown_->run(given, show));
     const std::vector<Tensor> results = TRY(interpreter_.run(given));
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto& tensor = std::get<LiveTensor>(slots[args[inputs.size() + i]]);
@@ -60,16 +68,19 @@ class TosaDelegate final : public Delegate {
   }
 
   tosa::Interpreter interpreter_;
+  std::optional<ShownTosa> shown_;
 };
 
 }  // namespace
 
 Expected<std::unique_ptr<Delegate>> load_tosa(const Blob& blob, const DelegateResources& resources) {
   tosa::Graph graph = TRY(tosa::read_graph(blob));
-  auto interpreter = TRY(tosa::Interpreter::load(
-      std::move(graph),
-      {.threads = resources.threads, .most_bytes = resources.most_bytes, .most_work = resources.most_work}));
-  return std::make_unique<TosaDelegate>(std::move(interpreter));
+  const tosa::LoadOptions options{
+      .threads = resources.threads, .most_bytes = resources.most_bytes, .most_work = resources.most_work};
+  std::optional<ShownTosa> shown;
+  if (resources.shows_values) shown = TRY(ShownTosa::load(graph, options));
+  auto interpreter = TRY(tosa::Interpreter::load(std::move(graph), options));
+  return std::make_unique<TosaDelegate>(std::move(interpreter), std::move(shown));
 }
 
 }  // namespace isthmus::run

@@ -7,6 +7,7 @@
 #include "engines/xnnpack/runtime.h"
 #include "formats/executorch/xnn_blob.h"
 #include "program/run/delegate.h"
+#include "program/run/shown_xnnpack.h"
 
 namespace isthmus::run {
 namespace {
@@ -37,12 +38,17 @@ void widen(LiveTensor& tensor) {
 
 class XnnpackDelegate final : public Delegate {
  public:
-  XnnpackDelegate(xnnpack::Runtime runtime, bool has_profile)
-      : runtime_(std::move(runtime)), has_profile_(has_profile) {}
+  XnnpackDelegate(xnnpack::Runtime runtime, bool has_profile, std::optional<ShownXnnpack> shown)
+      : runtime_(std::move(runtime)), has_profile_(has_profile), shown_(std::move(shown)) {}
 
   std::uint64_t bytes() const override { return runtime_.bytes(); }
 
   Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) override {
+    return run_shown(slots, args, {});
+  }
+
+  Expected<void> run_shown(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args,
+                           const ShowValue& show) override {
     const auto& externals = runtime_.externals();
     if (args.size() < externals.size()) {
       return bad_input(fmt::format("it takes {} arguments, not {}", externals.size(), args.size()));
@@ -69,6 +75,7 @@ class XnnpackDelegate final : public Delegate {
       if (is_scalar_of(tensor, shapes[i]) && shapes[i][0] == 1) continue;
       TRY(within(resize_in_memory_order(tensor, shapes[i]), [&] { return fmt::format("argument {}", i); }));
     }
+    if (show && shown_) TRY(shown_->run(shapes, buffers, show));
     TRY(runtime_.run(buffers));
     for (std::size_t i = 0; i < externals.size(); ++i) {
       if (externals[i].datatype == xnn::DataType::kI32) widen(std::get<LiveTensor>(slots[args[i]]));
@@ -88,6 +95,7 @@ class XnnpackDelegate final : public Delegate {
  private:
   xnnpack::Runtime runtime_;
   bool has_profile_;
+  std::optional<ShownXnnpack> shown_;
 };
 
 }  // namespace
@@ -97,7 +105,9 @@ Expected<std::unique_ptr<Delegate>> load_xnnpack(const Blob& blob, const Delegat
   auto runtime = TRY(xnnpack::build(
       graph, resources.named_data,
       {.threads = resources.threads, .most_bytes = resources.most_bytes, .with_profile = resources.with_profile}));
-  return std::make_unique<XnnpackDelegate>(std::move(runtime), resources.with_profile);
+  std::optional<ShownXnnpack> shown;
+  if (resources.shows_values) shown = TRY(ShownXnnpack::load(graph, resources.named_data));
+  return std::make_unique<XnnpackDelegate>(std::move(runtime), resources.with_profile, std::move(shown));
 }
 
 }  // namespace isthmus::run

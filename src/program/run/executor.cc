@@ -25,7 +25,7 @@ class Stopwatch {
 
 class Executor {
  public:
-  explicit Executor(Method::State& state) : state_(state) {}
+  Executor(Method::State& state, const anatomy::Show& show) : state_(state), show_(show) {}
 
   Expected<void> run() {
     std::uint64_t left = state_.options.most_instructions;
@@ -63,6 +63,7 @@ class Executor {
       host::RunningCall host_call(state_.slots, call.args, state_.options.most_bytes);
       TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
     }
+    if (show_) TRY(show_results(kernel, call.args));
     if (state_.options.with_profile) {
       add_times({{std::nullopt, std::string(kernel.name), state_.statistics.host_seconds - before}});
     }
@@ -76,7 +77,8 @@ class Executor {
     const auto name = [&] { return fmt::format("delegate {}", call.delegate_index); };
     {
       const Stopwatch stopwatch(state_.statistics.delegate_seconds);
-      TRY(within(delegate.run(state_.slots, call.args), name));
+      TRY(within(show_ ? delegate.run_shown(state_.slots, call.args, inside()) : delegate.run(state_.slots, call.args),
+                 name));
     }
     if (!state_.options.with_profile) return Jump();
     std::vector<OperatorTime> times = TRY(within(delegate.profile(), name));
@@ -87,6 +89,28 @@ class Executor {
     for (OperatorTime& time : times) time.delegate = call.delegate_index;
     add_times(std::move(times));
     return Jump();
+  }
+
+  // What a delegate shows of its own graph.
+  ShowValue inside() const {
+    return [this](std::uint32_t value, const Tensor& elements) {
+      show_({place_.first, place_.second, value}, elements);
+    };
+  }
+
+  Expected<void> show_results(const host::Kernel& kernel, std::span<const pte::ValueIndex> args) const {
+    const auto outs = kernel.writes_first ? args.first(1) : args.subspan(kernel.arguments.size(), kernel.outs);
+    std::uint32_t number = 0;
+    for (const pte::ValueIndex out : outs) {
+      const auto* list = std::get_if<pte::TensorList>(&state_.slots[out]);
+      const std::vector<pte::ValueIndex> items = list == nullptr ? std::vector{out} : list->items;
+      for (const pte::ValueIndex item : items) {
+        const auto* tensor = std::get_if<LiveTensor>(&state_.slots[item]);
+        if (tensor == nullptr) continue;
+        show_({place_.first, place_.second, number++}, TRY(read(in_memory_order(*tensor))));
+      }
+    }
+    return {};
   }
 
   // Of the instruction that has just run. A delegate has the same operators in every run.
@@ -122,6 +146,7 @@ class Executor {
   }
 
   Method::State& state_;
+  const anatomy::Show& show_;
   std::pair<std::size_t, std::size_t> place_;  // chain and instruction
 };
 
@@ -142,9 +167,9 @@ Tensor tensor_of(DType dtype, Number number) {
 
 }  // namespace
 
-Expected<void> execute(Method::State& state) { return Executor(state).run(); }
+Expected<void> execute(Method::State& state, const anatomy::Show& show) { return Executor(state, show).run(); }
 
-Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor> inputs) {
+Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor> inputs, const anatomy::Show& show) {
   State& state = *state_;
   if (inputs.size() != state.tensor_inputs.size()) {
     return bad_input(
@@ -156,7 +181,7 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
     if (tensor == nullptr) return bad_input(fmt::format("input {} is not a tensor any more", i));
     TRY(within(write(*tensor, inputs[i]), [&] { return fmt::format("input {}", i); }));
   }
-  TRY(execute(state));
+  TRY(execute(state, show));
   std::vector<std::optional<Tensor>> outputs;
   for (const pte::ValueIndex output : state.plan->outputs) {
     const Slot& slot = state.slots[output];

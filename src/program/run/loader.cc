@@ -168,8 +168,8 @@ class Loader {
     // Many delegates may share one small blob: all of them together get what one could have.
     const std::uint64_t left = options.most_bytes - delegate_bytes_;
     const DelegateKind* kind = find_delegate_kind(delegate.id);
-    auto made =
-        TRY(kind->load(delegate.blob, {options.threads, left, options.most_work, lookup, options.with_profile}));
+    auto made = TRY(kind->load(
+        delegate.blob, {options.threads, left, options.most_work, lookup, options.with_profile, options.shows_values}));
     delegate_bytes_ =
         std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.most_bytes), options.most_bytes);
     return made;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/expected.h"
 #include "interpret/tensor.h"
+#include "program/anatomy/event.h"
 
 struct pthreadpool;
 
@@ -23,6 +24,7 @@ struct LoadOptions {
   std::uint64_t most_instructions = 10'000'000;  // in one run
   std::uint64_t most_work = ~std::uint64_t{0};   // of one call of a TOSA delegate: elements and products
   bool with_profile = false;                     // keeps the time of every operator, see Method::profile
+  bool shows_values = false;                     // delegates can show the values of their graphs, see Method::run
 };
 
 // A tensor among the inputs or outputs, as the file declares it.
@@ -71,7 +73,8 @@ class Method {
 
   // Copies the inputs in and the outputs out; states stay for the next run. Numbers among the outputs become tensors
   // without axes; what is neither tensor nor number is empty.
-  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs);
+  // Every value that a step makes is shown to `show`; inside of delegates only where it was loaded to show values.
+  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs, const anatomy::Show& show = {});
 
   // The next run is again the first one: every state has its initial value.
   void reset();

@@ -41,7 +41,7 @@ struct Method::State {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<OperatorTime>> profile;  // by chain and instruction
 };
 
-// Runs all instructions of the plan over the slots.
-Expected<void> execute(Method::State& state);
+// Runs all instructions of the plan over the slots, and shows what they make.
+Expected<void> execute(Method::State& state, const anatomy::Show& show);
 
 }  // namespace isthmus::run

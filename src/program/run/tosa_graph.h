@@ -15,7 +15,7 @@ namespace isthmus::run {
 
 class TosaGraph {
  public:
-  // Checks all that TOSA demands. Of the options, threads and limits of bytes and work count.
+  // Checks all that TOSA demands. Of the options, threads, limits of bytes and work, and showing values count.
   static Expected<TosaGraph> load(const Blob& file, const LoadOptions& options = {});
 
   TosaGraph(TosaGraph&&) noexcept;
@@ -25,7 +25,9 @@ class TosaGraph {
   const std::vector<TensorInfo>& inputs() const;
   std::size_t operator_count() const;  // constants are none
 
-  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs) const;
+  // Shows its values only where it was loaded to show them.
+  Expected<std::vector<std::optional<Tensor>>> run(std::span<const Tensor> inputs,
+                                                   const anatomy::Show& show = {}) const;
 
  private:
   struct State;
