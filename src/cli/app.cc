@@ -34,7 +34,7 @@ std::vector<const char*> without_help_command(std::span<const char* const> words
 int run_parsed(CLI::App& app, std::span<const char* const> given) {
   const std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
                                       add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
-                                      add_inspect(app), add_targets(app)};
+                                      add_inspect(app), add_diff(app),    add_targets(app)};
   const std::vector<const char*> words = without_help_command(given);
   const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
   const CommonFlags flags{.wants_json = std::ranges::any_of(words, is_json)};

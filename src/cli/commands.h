@@ -33,6 +33,7 @@ Command add_bench(CLI::App& app);
 Command add_calibrate(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_compile(CLI::App& app);
+Command add_diff(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_inspect(CLI::App& app);

@@ -58,7 +58,8 @@ struct Lines {
 const Lines kAll[] = {
     {"Errors", {"compile nothing.pt2 --target xnnpack -o $TMP/x.pte", "check"}},
     {"check",
-     {"check $M/fmnist/cnn.pt2 --target xnnpack --max-delegates 0", "check $M/state/decoder.pt2 --target ethos-u55-128",
+     {"check $M/fmnist/cnn.pt2 --target xnnpack --max-delegates 0 --write-baseline $TMP/a.lock",
+      "check $M/state/decoder.pt2 --target ethos-u55-128 --write-baseline $TMP/b.lock",
       "check $M/probes/odd.pt2 --target xnnpack", "check $M/converted_cats.pt2 --target xnnpack"}},
     {"compile",
      {"compile $M/fmnist/cnn.pt2 --target xnnpack --calibrate $M/fmnist/calib_32.npz --io int8 --promote 1 "
@@ -80,10 +81,15 @@ const Lines kAll[] = {
     {"bench", {"bench $TMP/cnn.pte --seconds 0.01 --profile"}},
     {"calibrate",
      {"calibrate $M/fmnist/cnn.pt2 --target xnnpack --calibrate $M/fmnist/calib_32.npz --samples 2 -o $TMP/a.stats"}},
+    {"calibrate",
+     {"calibrate $M/fmnist/cnn.pt2 --target xnnpack --calibrate $M/fmnist/calib_32.npz -o $TMP/more.stats"}},
     {"merge", {"merge $TMP/a.stats $TMP/a.stats -o $TMP/b.stats"}},
     {"inspect",
      {"inspect $M/fmnist/cnn.pt2", "inspect $M/probes/odd.pt2", "inspect $TMP/cnn.pte", "inspect $TMP/state.pte",
       "inspect $TMP/cnn_0.tosa", "inspect $TMP/a.stats"}},
+    {"diff",
+     {"diff $TMP/cnn.pte $TMP/state.pte", "diff $TMP/a.stats $TMP/more.stats", "diff $TMP/a.lock $TMP/b.lock",
+      "diff $M/fmnist/cnn.pt2 $M/fmnist/vit.pt2"}},
     {"targets", {"targets", "targets ethos-u55-128", "targets --ops"}},
 };
 
