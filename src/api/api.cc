@@ -7,6 +7,8 @@
 
 #include "api/convert.h"
 #include "base/bytes.h"
+#include "base/cpus.h"
+#include "base/version.h"
 #include "interpret/interpreter.h"
 #include "isthmus/isthmus.h"
 #include "program/run/method.h"
@@ -14,6 +16,7 @@
 #include "report/eval.h"
 #include "report/explain_session.h"
 #include "report/inspect.h"
+#include "report/program.h"
 #include "session/evaluate_program.h"
 #include "session/open_model.h"
 #include "session/session.h"
@@ -66,8 +69,11 @@ Expected<Program> program_of(Session& session) {
   const Compiled& compiled = session.compiled();
   Blob bytes = Blob::owning(compiled.bytes);
   Blob runnable = compiled.unfinished_bytes.empty() ? bytes : Blob::owning(compiled.unfinished_bytes);
-  return Program(std::make_shared<const Program::State>(
-      Program::State{{session.file(), std::move(bytes), FileKind::kProgram}, std::move(runnable), to_json(summary)}));
+  return Program(
+      std::make_shared<const Program::State>(Program::State{{session.file(), std::move(bytes), FileKind::kProgram},
+                                                            std::move(runnable),
+                                                            to_json(summary),
+                                                            std::make_shared<MethodPool>()}));
 }
 
 Expected<std::string> explanation(Session& session, const std::string& node, bool has_data) {
@@ -131,7 +137,7 @@ Result<Program> Program::open(const std::string& path) {
     return v1::Error{ErrorCode::kBadInput, fmt::format("{} is not a program file (.pte)", path)};
   }
   const Blob bytes = file->bytes;
-  return Program(std::make_shared<const State>(State{*std::move(file), bytes, ""}));
+  return Program(std::make_shared<const State>(State{*std::move(file), bytes, "", std::make_shared<MethodPool>()}));
 }
 
 std::span<const std::byte> Program::bytes() const { return state_->file.bytes.bytes(); }
@@ -141,20 +147,31 @@ Result<Done> Program::save(const std::string& path) const { return result_of(sav
 Result<std::vector<Tensor>> Program::run(const Sample& inputs) const {
   const auto outputs = [&]() -> Expected<std::vector<Tensor>> {
     const std::vector<isthmus::Tensor> given = TRY(tensors_of(inputs));
-    isthmus::run::Method method = TRY(isthmus::run::Method::load(state_->runnable));
-    return public_tensors(TRY(method.run(given)));
+    run::Method method = TRY(state_->methods->take(state_->runnable));
+    const auto found = TRY(method.run(given));
+    state_->methods->give_back(std::move(method));
+    return public_tensors(found);
   };
   return result_of(outputs());
 }
 
-Result<std::string> Program::evaluate(const Model& reference, const Data& data, const Progress& progress) const {
+Result<std::string> Program::inspect() const {
+  const auto text = [&]() -> Expected<std::string> {
+    return to_json(TRY(summarize_program(state_->file.path, state_->file.bytes)));
+  };
+  return result_of(text());
+}
+
+Result<std::string> Program::evaluate(const Model& reference, const Data& data, const Progress& progress,
+                                      std::optional<std::size_t> threads) const {
   Watch watch(progress);
   const auto evaluated = [&]() -> Expected<std::string> {
     Options options;
     options.target = local_float_target().name;
     const OpenModel& opened = *reference.state().opened;
     Diagnostics diagnostics = opened.diagnostics;
-    const EvaluateOptions wanted{TRY(prepare_options(options)), TRY(data_options(data)), {}};
+    EvaluateOptions wanted{TRY(prepare_options(options)), TRY(data_options(data)), {}};
+    wanted.program.threads = threads.value_or(available_cpus());
     const OpenFile file{state_->file.path, state_->runnable, FileKind::kProgram};
     const Evaluation evaluation = TRY(evaluate_program(
         file, opened, wanted, diagnostics, [&](double fraction) { return watch.show("evaluate", fraction); }));
@@ -163,7 +180,7 @@ Result<std::string> Program::evaluate(const Model& reference, const Data& data, 
   return watch.result(evaluated());
 }
 
-std::string version() { return ISTHMUS_VERSION; }
+std::string version() { return std::string(isthmus::version()); }
 
 std::vector<std::string> targets() {
   std::vector<std::string> names;

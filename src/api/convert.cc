@@ -12,6 +12,24 @@
 
 namespace isthmus {
 
+Expected<run::Method> MethodPool::take(const Blob& program) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idle_.empty()) {
+      run::Method method = std::move(idle_.back());
+      idle_.pop_back();
+      method.reset();
+      return method;
+    }
+  }
+  return run::Method::load(program);
+}
+
+void MethodPool::give_back(run::Method method) {
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(method));
+}
+
 v1::Error public_error(const Error& error, bool is_cancelled) {
   if (is_cancelled) return {v1::ErrorCode::kCancelled, "cancelled by the caller"};
   switch (error.kind) {
@@ -64,6 +82,7 @@ Expected<DataOptions> data_options(const v1::Data& data) {
   options.max_samples = data.max_samples;
   options.sequence = data.sequence;
   options.is_reproducible = data.is_reproducible;
+  options.labels = data.labels;
   if (data.given) {
     options.given.emplace();
     for (const v1::Sample& sample : *data.given) {

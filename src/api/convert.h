@@ -1,6 +1,8 @@
 // Between the public types and those of the library.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -8,12 +10,25 @@
 #include "base/expected.h"
 #include "interpret/tensor.h"
 #include "isthmus/isthmus.h"
+#include "program/run/method.h"
 #include "session/data.h"
 #include "session/open_model.h"
 #include "session/session.h"
 #include "stats/statistics.h"
 
 namespace isthmus {
+
+// Loaded methods of one program that wait for the next run; several threads may run it at once.
+class MethodPool {
+ public:
+  // At its initial state.
+  Expected<run::Method> take(const Blob& program);
+  void give_back(run::Method method);
+
+ private:
+  std::mutex mutex_;
+  std::vector<run::Method> idle_;
+};
 
 v1::Error public_error(const Error& error, bool is_cancelled = false);
 
@@ -41,6 +56,7 @@ struct Program::State {
   OpenFile file;  // what ExecuTorch loads
   Blob runnable;  // what this machine runs
   std::string report;
+  std::shared_ptr<MethodPool> methods;
 };
 
 }  // namespace isthmus::v1

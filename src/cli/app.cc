@@ -1,17 +1,19 @@
-// The table of commands.
+// The table of commands, and the one that is called.
 #include "cli/app.h"
-
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "session/versions.h"
 
 namespace isthmus {
 
@@ -31,10 +33,8 @@ std::vector<const char*> without_help_command(std::span<const char* const> words
   return result;
 }
 
-int run_parsed(CLI::App& app, std::span<const char* const> given) {
-  const std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
-                                      add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
-                                      add_inspect(app), add_diff(app),    add_targets(app)};
+int run_parsed(const CommandTable& table, std::span<const char* const> given) {
+  CLI::App& app = *table.app;
   const std::vector<const char*> words = without_help_command(given);
   const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
   const CommonFlags flags{.wants_json = std::ranges::any_of(words, is_json)};
@@ -48,7 +48,7 @@ int run_parsed(CLI::App& app, std::span<const char* const> given) {
     app.exit(error);
     return kExitFine;
   }
-  for (const Command& command : commands) {
+  for (const Command& command : table.commands) {
     if (!command.app->parsed()) continue;
     const Expected<ExitCode> code = command.action();
     if (code) return *code;
@@ -60,18 +60,28 @@ int run_parsed(CLI::App& app, std::span<const char* const> given) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv) {
-  CLI::App app(
+CommandTable make_command_table() {
+  auto owned = std::make_unique<CLI::App>(
       "Isthmus compiles and quantizes models that torch.export wrote (.pt2) into programs for edge devices (.pte), "
       "runs them, and explains where each operator runs and why.",
       "isthmus");
-  app.set_version_flag("--version", fmt::format("isthmus {}", ISTHMUS_VERSION));
+  CLI::App& app = *owned;
+  app.set_version_flag(
+      "--version", [] { return versions_text(); }, "the version, and what it reads and writes");
   app.require_subcommand(1);
   app.footer(
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` says more about a command.");
-  const int code = run_parsed(app, {argv, static_cast<std::size_t>(argc)});
+  std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
+                                add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
+                                add_inspect(app), add_diff(app),    add_targets(app)};
+  return {std::move(owned), std::move(commands)};
+}
+
+int run_command_line(int argc, const char* const* argv) {
+  const CommandTable table = make_command_table();
+  const int code = run_parsed(table, {argv, static_cast<std::size_t>(argc)});
   if (flush_output()) return code;
   print_failure(Error(ErrorKind::kEnvironment, "cannot write to standard output"), "failed", false);
   return code == kExitFine ? kExitFailed : code;

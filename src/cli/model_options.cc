@@ -58,7 +58,7 @@ CLI::Validator target_names() {
     if (!family.empty()) return fmt::format("which {}? {}", word, fmt::join(family, ", "));
     return fmt::format("no target {}{}; `isthmus targets` lists all", shown(word), did_you_mean(word, names));
   };
-  return CLI::Validator(read, "see `isthmus targets`");
+  return CLI::Validator(read, "see `isthmus targets`", kTargetValidator);
 }
 
 Expected<PrepareOptions> prepare_options(const ModelOptions& options) {

@@ -25,6 +25,7 @@ void add_model_options(CLI::App& command, ModelOptions& options);
 
 // Takes names of targets and "cpu"; what else is given gets a message with the names that were probably meant.
 CLI::Validator target_names();
+inline constexpr const char* kTargetValidator = "target";  // its name
 
 Expected<PrepareOptions> prepare_options(const ModelOptions& options);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/sha256.h"
+#include "base/version.h"
 
 namespace isthmus {
 namespace {
@@ -35,7 +36,7 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   const auto add = [&](std::string key, std::string value) {
     result.facts.emplace_back(std::move(key), std::move(value));
   };
-  add("tool", "isthmus " ISTHMUS_VERSION);
+  add("tool", fmt::format("isthmus {}", version()));
   add("target", std::string(options.prepare.target->name));
   add("model_sha256", sha256_hex(model.bytes.bytes()));
   if (options.is_float) {

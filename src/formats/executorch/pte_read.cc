@@ -9,6 +9,7 @@
 #include "formats/executorch/pte_types.h"
 #include "formats/flatbuffer.h"
 #include "formats/schema/program_generated.h"
+#include "formats/versions.h"
 
 namespace isthmus::pte {
 namespace {
@@ -26,9 +27,11 @@ struct Layout {
 Expected<Layout> find_parts(const Blob& file) {
   if (file.size() < kHeadBytes) return bad_input("not a program file: it is shorter than 64 bytes");
   const std::string_view identifier = file.text().substr(4, 4);
-  if (identifier != "ET12") {
-    if (identifier.starts_with("ET")) return bad_input("a program file of another version than ET12");
-    return bad_input("not a program file: it does not begin with ET12");
+  if (identifier != kProgramIdentifier) {
+    if (identifier.starts_with("ET")) {
+      return bad_input(fmt::format("a program file of another version than {}", kProgramIdentifier));
+    }
+    return bad_input(fmt::format("not a program file: it does not begin with {}", kProgramIdentifier));
   }
   ByteReader header(file.bytes().subspan(kHeaderOffset));
   if (text_of(*header.take(4)) != "eh00") return Layout{aligned_for_flatbuffer(file), Blob()};
@@ -57,7 +60,7 @@ class Reader {
   explicit Reader(Layout layout) : layout_(std::move(layout)), copier_(layout_.program.size()) {}
 
   Expected<Program> run() {
-    wire_ = verified_root<pte_wire::Program>(layout_.program, "ET12");
+    wire_ = verified_root<pte_wire::Program>(layout_.program, kProgramIdentifier);
     if (wire_ == nullptr) return bad_input("its flatbuffer is damaged");
     for (const pte_wire::Segment* segment : tables_of(wire_->segments())) TRY(add_segment(*segment));
     Program program;

@@ -12,6 +12,7 @@
 #include "formats/executorch/pte_types.h"
 #include "formats/flatbuffer.h"
 #include "formats/schema/program_generated.h"
+#include "formats/versions.h"
 
 namespace isthmus::pte {
 namespace {
@@ -143,7 +144,7 @@ class Writer {
     const auto segments = segments_.write(builder_);
     builder_.Finish(
         pte_wire::CreateProgram(builder_, 0, plans, buffers, blobs, segments, constant_parts, mutable_data, named_data),
-        "ET12");
+        kProgramIdentifier);
     return assemble();
   }
 

@@ -7,13 +7,12 @@
 
 #include "formats/json.h"
 #include "formats/torch/pt2_values.h"
+#include "formats/versions.h"
 
 namespace isthmus::pt2 {
 namespace {
 
 using json::Value;
-
-constexpr std::int64_t kSchemaMajor = 8;
 
 Expected<Argument> read_named_argument(Value value) {
   Argument argument;
@@ -173,9 +172,9 @@ Expected<void> read_versions(Value top, Program& program) {
   const Value major = TRY(version.get("major"));
   program.schema_major = TRY(major.as_integer());
   if (const auto minor = TRY(version.find("minor"))) program.schema_minor = TRY(minor->as_integer());
-  if (program.schema_major != kSchemaMajor) {
+  if (program.schema_major != kTorchSchema) {
     return major.error(fmt::format("schema version {} is not read, only {} is: export the model with a newer torch",
-                                   program.schema_major, kSchemaMajor),
+                                   program.schema_major, kTorchSchema),
                        ErrorKind::kUnsupported);
   }
   const auto torch_version = TRY(top.find("torch_version"));
