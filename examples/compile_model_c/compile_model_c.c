@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   isthmus_error* error = NULL;
   isthmus_model* model = NULL;
   isthmus_options* options = NULL;
+  isthmus_data* data = NULL;
   isthmus_program* program = NULL;
   size_t calls = 0;
   int code = 0;
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
   if (model == NULL) return complain(error);
   options = isthmus_options_new(argv[2]);
   isthmus_options_set_progress(options, show_stage, &calls);
-  program = isthmus_compile(model, options, argv[3], &error);
+  data = isthmus_data_new(argv[3]);
+  program = isthmus_compile(model, options, data, &error);
   if (program != NULL && isthmus_program_save(program, argv[4], &error)) {
     printf("%s", isthmus_program_report_json(program));
     fprintf(stderr, "%u calls of progress\n", (unsigned)calls);
@@ -40,6 +42,7 @@ int main(int argc, char** argv) {
     code = complain(error);
   }
   isthmus_program_free(program);
+  isthmus_data_free(data);
   isthmus_options_free(options);
   isthmus_model_free(model);
   return code;

@@ -84,6 +84,7 @@ class ISTHMUS_EXPORT Data {
 
   std::string path;
   std::optional<std::vector<Sample>> given;
+  std::vector<std::int64_t> labels;  // of the samples given: a class for each row, for an evaluation
   std::optional<std::size_t> max_samples;
   std::optional<std::size_t> sequence;  // of a model with state: its state is reset after this many samples
   bool is_reproducible = false;         // the same bits on every CPU
@@ -142,10 +143,13 @@ class ISTHMUS_EXPORT Program {
   // JSON: delegates, fallbacks to the CPU, parameters of inputs and outputs, SQNR. Empty for a program that was opened.
   const std::string& report() const;
   Result<Done> save(const std::string& path) const;  // an existing file survives a failure
+  // JSON: inputs, outputs, delegates, host operators, memory.
+  Result<std::string> inspect() const;
   // Each call begins with the initial state of the model.
   Result<std::vector<Tensor>> run(const Sample& inputs) const;
-  // JSON: accuracy, agreement and SQNR against the model.
-  Result<std::string> evaluate(const Model& reference, const Data& data, const Progress& progress = {}) const;
+  // JSON: accuracy, agreement and SQNR against the model. `threads` run samples; all CPUs by default.
+  Result<std::string> evaluate(const Model& reference, const Data& data, const Progress& progress = {},
+                               std::optional<std::size_t> threads = {}) const;
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}

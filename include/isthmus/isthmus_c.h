@@ -19,6 +19,7 @@ extern "C" {
 typedef struct isthmus_error isthmus_error;
 typedef struct isthmus_model isthmus_model;
 typedef struct isthmus_options isthmus_options;
+typedef struct isthmus_data isthmus_data;
 typedef struct isthmus_statistics isthmus_statistics;
 typedef struct isthmus_program isthmus_program;
 
@@ -68,27 +69,42 @@ void isthmus_options_set_finish(isthmus_options* options, const char* name, cons
 void isthmus_options_set_progress(isthmus_options* options, isthmus_progress progress, void* user);
 void isthmus_options_free(isthmus_options* options);
 
-/* `data` is a path as in --calibrate; NULL: the example inputs of the model, or no data where that has a meaning. */
+/* What calibration or an evaluation runs on: a path as in --calibrate, or samples in memory. With neither it is the
+ * example inputs of the model. */
+isthmus_data* isthmus_data_new(const char* path);
+/* Copies one sample: a tensor for each input of the model. */
+int isthmus_data_add_sample(isthmus_data* data, const isthmus_tensor* inputs, size_t count, isthmus_error** error);
+/* The class of the next row of the samples in memory, for an evaluation. */
+void isthmus_data_add_label(isthmus_data* data, int64_t label);
+void isthmus_data_set_max_samples(isthmus_data* data, size_t samples);
+void isthmus_data_set_sequence(isthmus_data* data, size_t samples);
+void isthmus_data_set_reproducible(isthmus_data* data, int is_reproducible);
+void isthmus_data_free(isthmus_data* data);
+
+/* `data` may be NULL: the example inputs of the model, or no data where that has a meaning. */
 char* isthmus_check_json(const isthmus_model* model, const isthmus_options* options, isthmus_error** error);
 char* isthmus_explain_json(const isthmus_model* model, const isthmus_options* options, const char* node,
-                           const char* data, isthmus_error** error);
-isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options, const char* data,
-                                      isthmus_error** error);
+                           const isthmus_data* data, isthmus_error** error);
+isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options,
+                                      const isthmus_data* data, isthmus_error** error);
+size_t isthmus_statistics_samples(const isthmus_statistics* statistics);
 int isthmus_statistics_save(const isthmus_statistics* statistics, const char* path, isthmus_error** error);
 void isthmus_statistics_free(isthmus_statistics* statistics);
 
-isthmus_program* isthmus_compile(const isthmus_model* model, const isthmus_options* options, const char* data,
+isthmus_program* isthmus_compile(const isthmus_model* model, const isthmus_options* options, const isthmus_data* data,
                                  isthmus_error** error);
 isthmus_program* isthmus_compile_with(const isthmus_model* model, const isthmus_options* options,
                                       const isthmus_statistics* statistics, isthmus_error** error);
 isthmus_program* isthmus_program_open(const char* path, isthmus_error** error);
 const void* isthmus_program_bytes(const isthmus_program* program, size_t* size);
 const char* isthmus_program_report_json(const isthmus_program* program);
+char* isthmus_program_inspect_json(const isthmus_program* program, isthmus_error** error);
 int isthmus_program_save(const isthmus_program* program, const char* path, isthmus_error** error);
 int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* inputs, size_t count,
                         isthmus_output output, void* user, isthmus_error** error);
-char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference, const char* data,
-                                    isthmus_error** error);
+/* Of the options only the threads and the progress count; NULL: neither. */
+char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference,
+                                    const isthmus_data* data, const isthmus_options* options, isthmus_error** error);
 void isthmus_program_free(isthmus_program* program);
 
 #pragma GCC visibility pop

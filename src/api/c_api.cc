@@ -32,6 +32,9 @@ struct isthmus_options {
   Options options;
   Progress progress;
 };
+struct isthmus_data {
+  Data data;
+};
 struct isthmus_statistics {
   Statistics statistics;
 };
@@ -73,11 +76,17 @@ int done_or_error(const Result<T>& result, isthmus_error** error) {
   return 0;
 }
 
-Data data_of(const char* path) { return path == nullptr ? Data() : Data::file(path); }
+Data data_of(const isthmus_data* data) { return data == nullptr ? Data() : data->data; }
 
 Tensor tensor_of(const isthmus_tensor& tensor) {
   const auto* data = static_cast<const std::byte*>(tensor.data);
   return {text_of(tensor.dtype), {tensor.sizes, tensor.sizes + tensor.rank}, {data, data + tensor.bytes}};
+}
+
+Sample sample_of(const isthmus_tensor* tensors, size_t count) {
+  Sample sample;
+  for (size_t i = 0; i < count; ++i) sample.push_back(tensor_of(tensors[i]));
+  return sample;
 }
 
 }  // namespace
@@ -141,25 +150,48 @@ void isthmus_options_set_progress(isthmus_options* options, isthmus_progress pro
 }
 void isthmus_options_free(isthmus_options* options) { delete options; }
 
+isthmus_data* isthmus_data_new(const char* path) {
+  return new isthmus_data{path == nullptr ? Data() : Data::file(path)};
+}
+int isthmus_data_add_sample(isthmus_data* data, const isthmus_tensor* inputs, size_t count, isthmus_error** error) {
+  if (!data->data.path.empty()) {
+    keep({isthmus::v1::ErrorCode::kBadInput,
+          "data of the path " + data->data.path + " cannot have samples in memory too"},
+         error);
+    return 0;
+  }
+  if (!data->data.given) data->data.given.emplace();
+  data->data.given->push_back(sample_of(inputs, count));
+  return 1;
+}
+void isthmus_data_add_label(isthmus_data* data, int64_t label) { data->data.labels.push_back(label); }
+void isthmus_data_set_max_samples(isthmus_data* data, size_t samples) { data->data.max_samples = samples; }
+void isthmus_data_set_sequence(isthmus_data* data, size_t samples) { data->data.sequence = samples; }
+void isthmus_data_set_reproducible(isthmus_data* data, int is_reproducible) {
+  data->data.is_reproducible = is_reproducible != 0;
+}
+void isthmus_data_free(isthmus_data* data) { delete data; }
+
 char* isthmus_check_json(const isthmus_model* model, const isthmus_options* options, isthmus_error** error) {
   return text_or_error(check(model->model, options->options, options->progress), error);
 }
 char* isthmus_explain_json(const isthmus_model* model, const isthmus_options* options, const char* node,
-                           const char* data, isthmus_error** error) {
-  const std::optional<Data> given = data == nullptr ? std::nullopt : std::optional(Data::file(data));
+                           const isthmus_data* data, isthmus_error** error) {
+  const std::optional<Data> given = data == nullptr ? std::nullopt : std::optional(data->data);
   return text_or_error(explain(model->model, options->options, text_of(node), given, options->progress), error);
 }
-isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options, const char* data,
-                                      isthmus_error** error) {
+isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options,
+                                      const isthmus_data* data, isthmus_error** error) {
   return handle_or_error<isthmus_statistics>(
       calibrate(model->model, options->options, data_of(data), options->progress), error);
 }
+size_t isthmus_statistics_samples(const isthmus_statistics* statistics) { return statistics->statistics.samples(); }
 int isthmus_statistics_save(const isthmus_statistics* statistics, const char* path, isthmus_error** error) {
   return done_or_error(statistics->statistics.save(text_of(path)), error);
 }
 void isthmus_statistics_free(isthmus_statistics* statistics) { delete statistics; }
 
-isthmus_program* isthmus_compile(const isthmus_model* model, const isthmus_options* options, const char* data,
+isthmus_program* isthmus_compile(const isthmus_model* model, const isthmus_options* options, const isthmus_data* data,
                                  isthmus_error** error) {
   return handle_or_error<isthmus_program>(compile(model->model, options->options, data_of(data), options->progress),
                                           error);
@@ -178,14 +210,15 @@ const void* isthmus_program_bytes(const isthmus_program* program, size_t* size) 
   return bytes.data();
 }
 const char* isthmus_program_report_json(const isthmus_program* program) { return program->program.report().c_str(); }
+char* isthmus_program_inspect_json(const isthmus_program* program, isthmus_error** error) {
+  return text_or_error(program->program.inspect(), error);
+}
 int isthmus_program_save(const isthmus_program* program, const char* path, isthmus_error** error) {
   return done_or_error(program->program.save(text_of(path)), error);
 }
 int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* inputs, size_t count,
                         isthmus_output output, void* user, isthmus_error** error) {
-  Sample sample;
-  for (size_t i = 0; i < count; ++i) sample.push_back(tensor_of(inputs[i]));
-  const auto outputs = program->program.run(sample);
+  const auto outputs = program->program.run(sample_of(inputs, count));
   for (size_t i = 0; outputs && i < outputs->size(); ++i) {
     const Tensor& found = (*outputs)[i];
     const isthmus_tensor shown{found.dtype.c_str(), found.sizes.data(), found.sizes.size(), found.data.data(),
@@ -194,9 +227,11 @@ int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* in
   }
   return done_or_error(outputs, error);
 }
-char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference, const char* data,
-                                    isthmus_error** error) {
-  return text_or_error(program->program.evaluate(reference->model, data_of(data)), error);
+char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference,
+                                    const isthmus_data* data, const isthmus_options* options, isthmus_error** error) {
+  const isthmus_options wanted = options == nullptr ? isthmus_options() : *options;
+  return text_or_error(
+      program->program.evaluate(reference->model, data_of(data), wanted.progress, wanted.options.threads), error);
 }
 void isthmus_program_free(isthmus_program* program) { delete program; }
 

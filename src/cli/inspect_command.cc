@@ -4,11 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/untrusted_text.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/terminal.h"
-#include "formats/executorch/pte.h"
 #include "formats/tosa/tosa.h"
 #include "ir/text.h"
 #include "report/inspect.h"
@@ -54,12 +52,7 @@ void print_summary(const InspectOptions& options, const std::string& json, const
 
 Expected<void> inspect_program(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir) return bad_input(fmt::format("{} is a program file: it has no graph to print", file.path));
-  const pte::Program program = TRY(within(pte::read_program(file.bytes), file.path));
-  const pte::Plan* plan = pte::find_plan(program, options.method.value_or("forward"));
-  // Without a wish, whatever there is.
-  if (plan == nullptr && !options.method) plan = &program.plans.front();
-  if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file.path, shown(*options.method)));
-  const ProgramSummary summary = summarize(file.path, file.bytes.size(), program, *plan);
+  const ProgramSummary summary = TRY(summarize_program(file.path, file.bytes, options.method));
   print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "base/untrusted_text.h"
 #include "formats/executorch/xnn_blob.h"
 #include "formats/tosa/tosa.h"
 #include "program/run/calls.h"
@@ -173,6 +174,16 @@ std::size_t ProgramSummary::transposes() const {
   std::size_t count = 0;
   for (const Delegate& delegate : delegates) count += delegate.transposes;
   return count;
+}
+
+Expected<ProgramSummary> summarize_program(const std::string& file, const Blob& bytes,
+                                           const std::optional<std::string>& method) {
+  const pte::Program program = TRY(within(pte::read_program(bytes), file));
+  const pte::Plan* plan = pte::find_plan(program, method.value_or("forward"));
+  // Without a wish, whatever there is.
+  if (plan == nullptr && !method) plan = &program.plans.front();
+  if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file, shown(*method)));
+  return summarize(file, bytes.size(), program, *plan);
 }
 
 ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte::Program& program,

@@ -72,6 +72,9 @@ struct ProgramSummary {
 ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte::Program& program,
                          const pte::Plan& plan);
 
+// The method of a program file, or the first one where none is named and there is no "forward".
+Expected<ProgramSummary> summarize_program(const std::string& file, const Blob& bytes,
+                                           const std::optional<std::string>& method = {});
 std::string to_text(const ProgramSummary& summary, TextStyle style);
 std::string to_json(const ProgramSummary& summary);
 

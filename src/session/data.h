@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ namespace isthmus {
 struct DataOptions {
   std::string path;                                       // a file or a folder; empty: the examples of the model
   std::optional<std::vector<std::vector<Tensor>>> given;  // samples in memory instead
+  std::vector<std::int64_t> labels;                       // of these: a class for each row
   std::shared_ptr<const Statistics> statistics;           // of an earlier calibration instead
   std::optional<std::size_t> max_samples;
   std::optional<std::size_t> sequence;  // states of the model are reset after each run of this many samples

@@ -17,9 +17,10 @@
 namespace isthmus {
 namespace {
 
-// The classes of an .npz file, where it has any; that it has none is said.
-Expected<std::vector<std::int64_t>> labels_of(const std::string& path, Diagnostics& diagnostics) {
-  std::vector<std::int64_t> labels;
+// The classes that were given, or those of an .npz file, where it has any; that it has none is said.
+Expected<std::vector<std::int64_t>> labels_of(const DataOptions& data, Diagnostics& diagnostics) {
+  const std::string& path = data.path;
+  std::vector<std::int64_t> labels = data.labels;
   if (path.empty()) return labels;
   const auto without = [&](std::string_view why) {
     diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));
@@ -56,7 +57,7 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
   }
   const Prepared prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
   const auto examples = fitting_examples(prepared.graph, reference.model.examples);
-  const std::vector<std::int64_t> labels = TRY(labels_of(options.data.path, diagnostics));
+  const std::vector<std::int64_t> labels = TRY(labels_of(options.data, diagnostics));
   const auto samples =
       finite_samples(TRY(samples_of(options.data, reference.path, examples, prepared, diagnostics)), prepared.graph);
   FloatModel float_model(prepared, examples);
