@@ -18,9 +18,9 @@ namespace isthmus {
 namespace {
 
 // The classes that were given, or those of an .npz file, where it has any; that it has none is said.
-Expected<std::vector<std::int64_t>> labels_of(const DataOptions& data, Diagnostics& diagnostics) {
-  const std::string& path = data.path;
-  std::vector<std::int64_t> labels = data.labels;
+Expected<std::vector<std::int64_t>> labels_of(const DataOptions& given, Diagnostics& diagnostics) {
+  const std::string& path = given.path;
+  std::vector<std::int64_t> labels = given.labels;
   if (path.empty()) return labels;
   const auto without = [&](std::string_view why) {
     diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));

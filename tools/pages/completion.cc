@@ -16,7 +16,7 @@ std::string names_of(std::span<const CommandText> commands) {
 }
 
 // In single quotes of a shell.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
   return result + "'";
@@ -52,19 +52,19 @@ std::string bash_completion(std::span<const CommandText> commands) {
       std::string patterns;
       for (const std::string& name : option.names) {
         own += (own.empty() ? "" : " ") + name;
-        patterns += (patterns.empty() ? "" : " | ") + quoted(command.name + " " + name);
+        patterns += (patterns.empty() ? "" : " | ") + in_quotes(command.name + " " + name);
       }
       if (option.value.empty() || option.may_be_file) continue;
       values += fmt::format("    {}) words={}; takes_files= ;;\n", patterns,
-                            quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+                            in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
     }
     for (const OptionText& option : command.options) {
       if (option.is_positional && !option.choices.empty()) {
-        values += fmt::format("    {}) words={} ;;\n", quoted(command.name + " " + command.name),
-                              quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+        values += fmt::format("    {}) words={} ;;\n", in_quotes(command.name + " " + command.name),
+                              in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
       }
     }
-    names += fmt::format("      {}) words={} ;;\n", command.name, quoted(own));
+    names += fmt::format("      {}) words={} ;;\n", command.name, in_quotes(own));
   }
   return fmt::format(R"(# bash completion for isthmus
 _isthmus() {{
@@ -96,20 +96,20 @@ _isthmus() {{
 }}
 complete -F _isthmus isthmus
 )",
-                     quoted(names_of(commands)), values, names);
+                     in_quotes(names_of(commands)), values, names);
 }
 
 std::string zsh_completion(std::span<const CommandText> commands) {
   std::string menu;
   std::string cases;
   for (const CommandText& command : commands_of(commands)) {
-    menu += fmt::format("    {}\n", quoted(command.name + ":" + zsh_text(phrase(command.help))));
+    menu += fmt::format("    {}\n", in_quotes(command.name + ":" + zsh_text(phrase(command.help))));
     cases += fmt::format("    {})\n      _arguments -s \\\n", command.name);
     for (const OptionText& option : command.options) {
       if (option.is_positional) {
         const std::string place = option.repeats ? "*" : option.is_required ? "" : ":";
         cases += fmt::format("        {} \\\n",
-                             quoted(fmt::format("{}:{}:{}", place, zsh_text(option.names[0]), zsh_value(option))));
+                             in_quotes(fmt::format("{}:{}:{}", place, zsh_text(option.names[0]), zsh_value(option))));
         continue;
       }
       for (const std::string& name : option.names) {
@@ -119,7 +119,7 @@ std::string zsh_completion(std::span<const CommandText> commands) {
                                                                 : "+",
                                        zsh_text(phrase(option.help)));
         if (!option.value.empty()) spec += fmt::format(":{}:{}", option.value, zsh_value(option));
-        cases += fmt::format("        {} \\\n", quoted(spec));
+        cases += fmt::format("        {} \\\n", in_quotes(spec));
       }
     }
     cases += "        && return\n      ;;\n";
@@ -150,17 +150,17 @@ std::string fish_completion(std::span<const CommandText> commands) {
   std::string text = "# fish completion for isthmus\n";
   for (const CommandText& command : commands_of(commands)) {
     text += fmt::format("complete -c isthmus -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                        quoted(phrase(command.help)));
+                        in_quotes(phrase(command.help)));
   }
-  text +=
-      fmt::format("complete -c isthmus -n '__fish_seen_subcommand_from help' -f -a {}\n", quoted(names_of(commands)));
+  text += fmt::format("complete -c isthmus -n '__fish_seen_subcommand_from help' -f -a {}\n",
+                      in_quotes(names_of(commands)));
   for (const CommandText& command : commands_of(commands)) {
     const std::string when = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
     for (const OptionText& option : command.options) {
       if (option.is_positional) {
         if (!option.choices.empty()) {
           text += fmt::format("complete -c isthmus {} -f -a {}\n", when,
-                              quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+                              in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
         }
         continue;
       }
@@ -169,8 +169,8 @@ std::string fish_completion(std::span<const CommandText> commands) {
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
       if (!option.value.empty()) text += option.may_be_file ? " -r -F" : " -x";
-      if (!option.choices.empty()) text += " -a " + quoted(fmt::format("{}", fmt::join(option.choices, " ")));
-      text += fmt::format(" -d {}\n", quoted(phrase(option.help)));
+      if (!option.choices.empty()) text += " -a " + in_quotes(fmt::format("{}", fmt::join(option.choices, " ")));
+      text += fmt::format(" -d {}\n", in_quotes(phrase(option.help)));
     }
   }
   return text;
