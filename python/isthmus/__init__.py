@@ -10,7 +10,7 @@ A model is a path (.pt2, .onnx) or, where torch is installed, the ExportedProgra
 objects that the command line prints with --json, and show themselves as tables in a notebook.
 """
 
-from ._api import Model, Program, Statistics, calibrate, check, compile, explain, targets, evaluate
+from ._api import Model, Program, Statistics, calibrate, check, compile, evaluate, explain, targets
 from ._library import Cancelled, Error, version
 from ._report import Report
 

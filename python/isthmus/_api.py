@@ -1,11 +1,12 @@
 """Models, programs and statistics."""
 
 import ctypes
+import json
 import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from ._arrays import Array, Sample, array_of, fitted, in_order, split, tensors
 from ._library import (
@@ -19,7 +20,6 @@ from ._library import (
     encoded,
     long_call,
     parsed,
-    taken_text,
 )
 from ._report import Report
 
@@ -40,7 +40,7 @@ class Model(Handle):
 
     def inspect(self) -> Report:
         """Inputs, outputs, parameters and operators."""
-        return Report(parsed(call("model_inspect_json", self.pointer)))
+        return Report(parsed(call("model_inspect_json", self)))
 
 
 def _open_exported(program: Any) -> int:
@@ -69,10 +69,10 @@ class Statistics(Handle):
 
     @property
     def samples(self) -> int:
-        return call("statistics_samples", self.pointer)
+        return call("statistics_samples", self)
 
     def save(self, path: Path_) -> None:
-        checked("statistics_save", self.pointer, encoded(path))
+        checked("statistics_save", self, encoded(path))
 
 
 Data = Union[None, str, "os.PathLike[str]", Iterable[Sample]]
@@ -90,23 +90,21 @@ class Program:
     @property
     def report(self) -> Report:
         """What `isthmus compile --json` says; empty for a program that was opened."""
-        text = call("program_report_json", self._handle.pointer).decode()
-        import json
-
+        text = call("program_report_json", self._handle).decode()
         return Report(json.loads(text) if text else {})
 
     def inspect(self) -> Report:
         """Inputs, outputs, delegates and the nodes inside, host operators, memory."""
-        return Report(parsed(checked("program_inspect_json", self._handle.pointer)))
+        return Report(parsed(checked("program_inspect_json", self._handle)))
 
     def __bytes__(self) -> bytes:
         size = ctypes.c_size_t()
-        start = call("program_bytes", self._handle.pointer, ctypes.byref(size))
+        start = call("program_bytes", self._handle, ctypes.byref(size))
         return ctypes.string_at(start, size.value)
 
     def save(self, path: Path_) -> None:
         """Writes the file; an older one survives a failure."""
-        checked("program_save", self._handle.pointer, encoded(path))
+        checked("program_save", self._handle, encoded(path))
 
     def run(self, *inputs: Array, **named: Array) -> List[Any]:
         """All outputs. Each call begins with the initial state of the model."""
@@ -119,7 +117,7 @@ class Program:
         structs, alive = tensors([fitted(value, row) for value, row in zip(values, rows)])
         outputs: List[Any] = []
         on_output = ON_OUTPUT(lambda index, tensor, _: outputs.append(array_of(tensor[0])))
-        checked("program_run", self._handle.pointer, structs, len(rows), on_output, None)
+        checked("program_run", self._handle, structs, len(rows), on_output, None)
         del alive
         return outputs
 
@@ -151,22 +149,22 @@ def _options(
     options = Handle("options", call("options_new", target.encode()))
     if config is not None:
         text = Path(config).read_text() if isinstance(config, os.PathLike) or config.endswith(".toml") else config
-        call("options_set_config", options.pointer, text.encode())
-    call("options_set_float", options.pointer, int(float))
+        call("options_set_config", options, text.encode())
+    call("options_set_float", options, int(float))
     for name, sizes in (shapes or {}).items():
         array = (ctypes.c_int64 * len(sizes))(*sizes)
-        call("options_set_shape", options.pointer, name.encode(), array, len(sizes))
+        call("options_set_shape", options, name.encode(), array, len(sizes))
     if batch is not None:
-        call("options_set_batch", options.pointer, batch)
+        call("options_set_batch", options, batch)
     if max_batch is not None:
-        call("options_set_max_batch", options.pointer, max_batch)
+        call("options_set_max_batch", options, max_batch)
     if threads is not None:
-        call("options_set_threads", options.pointer, threads)
+        call("options_set_threads", options, threads)
     for layout in [input_layout] if isinstance(input_layout, str) else input_layout:
-        call("options_add_input_layout", options.pointer, layout.encode())
+        call("options_add_input_layout", options, layout.encode())
     for name, value in (finish or {}).items():
-        call("options_set_finish", options.pointer, name.encode(), value.encode())
-    call("options_set_progress", options.pointer, watch.function, None)
+        call("options_set_finish", options, name.encode(), value.encode())
+    call("options_set_progress", options, watch.function, None)
     return options
 
 
@@ -196,27 +194,27 @@ def _data(
                 if max_samples is not None and count == max_samples:
                     break
                 structs, alive = tensors(arrays)
-                checked("data_add_sample", data.pointer, structs, len(arrays))
+                checked("data_add_sample", data, structs, len(arrays))
                 del alive
                 for label in own_labels if labels is None else ():
-                    call("data_add_label", data.pointer, label)
+                    call("data_add_label", data, label)
                 count += 1
             if max_samples is not None and count == max_samples:
                 break
         if not count:
             raise Error("no samples given: at least one is needed")
     for label in labels if labels is not None else ():
-        call("data_add_label", data.pointer, int(label))
+        call("data_add_label", data, int(label))
     if max_samples is not None:
-        call("data_set_max_samples", data.pointer, max_samples)
+        call("data_set_max_samples", data, max_samples)
     if sequence is not None:
-        call("data_set_sequence", data.pointer, sequence)
-    call("data_set_reproducible", data.pointer, int(reproducible))
+        call("data_set_sequence", data, sequence)
+    call("data_set_reproducible", data, int(reproducible))
     return data
 
 
 class _Bar:
-    """tqdm, where it is installed and somebody looks; else nothing."""
+    """tqdm, where it is installed and standard error is a terminal or it is asked for; else nothing."""
 
     def __init__(self, progress: Union[None, bool, Progress]):
         self._bar: Any = None
@@ -250,7 +248,7 @@ def check(model: Any, target: str = "xnnpack", *, progress: Union[None, bool, Pr
     opened = _opened(model)
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
-        return Report(parsed(long_call(watch, "check_json", opened.pointer, wanted.pointer)))
+        return Report(parsed(long_call(watch, "check_json", opened, wanted)))
 
 
 def explain(
@@ -273,10 +271,10 @@ def explain(
                 long_call(
                     watch,
                     "explain_json",
-                    opened.pointer,
-                    wanted.pointer,
+                    opened,
+                    wanted,
                     None if node is None else node.encode(),
-                    data.pointer if data else None,
+                    data,
                 )
             )
         )
@@ -290,7 +288,7 @@ def calibrate(
     given = _data(data, lambda: opened.inspect()["inputs"], **_taken(options, DATA_OPTIONS))
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
-        return Statistics(long_call(watch, "calibrate", opened.pointer, wanted.pointer, given.pointer))
+        return Statistics(long_call(watch, "calibrate", opened, wanted, given))
 
 
 def compile(
@@ -319,10 +317,10 @@ def compile(
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
         if isinstance(calibrate, Statistics):
-            pointer = long_call(watch, "compile_with", opened.pointer, wanted.pointer, calibrate.pointer)
+            pointer = long_call(watch, "compile_with", opened, wanted, calibrate)
         else:
             data = _data(calibrate, lambda: opened.inspect()["inputs"], **of_data)
-            pointer = long_call(watch, "compile", opened.pointer, wanted.pointer, data.pointer)
+            pointer = long_call(watch, "compile", opened, wanted, data)
     program = Program(pointer)
     if output is not None:
         program.save(output)
@@ -353,7 +351,7 @@ def evaluate(
         return Report(
             parsed(
                 long_call(
-                    watch, "program_evaluate_json", ours._handle.pointer, opened.pointer, given.pointer, wanted.pointer
+                    watch, "program_evaluate_json", ours._handle, opened, given, wanted
                 )
             )
         )

@@ -44,12 +44,15 @@ def is_array(value: Any) -> bool:
 
 
 def fitted(value: Any, row: Mapping[str, Any]) -> Any:
-    """An array in the element type of an input, where that loses no kind of numbers."""
+    """An array in the element type of an input, where that loses no kind of numbers; a single row becomes a batch."""
     array = as_array(value)
+    shape = row["shape"]
+    if array.ndim == len(shape) - 1 and (shape[0] == 1 or row.get("is_dynamic") or isinstance(shape[0], str)):
+        array = array[numpy().newaxis]
     wanted = DTYPES.get(row["dtype"])
     if wanted is not None and array.dtype != wanted:
         if not numpy().can_cast(array.dtype, wanted, "same_kind"):
-            raise Error(f"input {row.get('name', '')}: {array.dtype} given, {wanted} expected")
+            raise Error(f"input {row['name']}: {array.dtype} given, {wanted} expected")
         array = array.astype(wanted)
     return numpy().ascontiguousarray(array)
 
@@ -103,19 +106,20 @@ def split(item: Sample, rows: Sequence[Mapping[str, Any]]) -> Iterable[Tuple[Lis
     np = numpy()
     values, rest = in_order(item, rows)
     arrays = [fitted(value, row) for value, row in zip(values, rows)]
-    count = 1
-    for index, (array, row) in enumerate(zip(arrays, rows)):
-        shape = row["shape"]
-        if array.ndim == len(shape) - 1 and shape[0] in (1, None) or array.ndim == len(shape) - 1 and isinstance(shape[0], str):
-            arrays[index] = array = array[np.newaxis]
-        if shape and isinstance(shape[0], int) and array.ndim == len(shape) and array.shape[0] != shape[0]:
-            if array.shape[0] % max(shape[0], 1) == 0:
-                count = array.shape[0] // max(shape[0], 1)
+    count = batches(arrays, rows)
     labels = [int(label) for label in as_array(rest[0]).reshape(-1)] if rest else []
-    if count == 1:
-        yield arrays, labels
-        return
+    each = len(labels) // count
+    parts = [np.split(array, count) for array in arrays]
     for part in range(count):
-        own = [np.ascontiguousarray(np.split(array, count)[part]) for array in arrays]
-        each = len(labels) // count
+        own = [np.ascontiguousarray(array[part]) for array in parts]
         yield own, labels[part * each : (part + 1) * each]
+
+
+def batches(arrays: Sequence[Any], rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many of the model's batches the arrays hold; 1 where the model takes them as they are, or not at all."""
+    counts = set()
+    for array, row in zip(arrays, rows):
+        shape = row["shape"]
+        fits = shape and isinstance(shape[0], int) and shape[0] > 0 and array.ndim == len(shape)
+        counts.add(array.shape[0] // shape[0] if fits and array.shape[0] % shape[0] == 0 else 1)
+    return max(counts.pop(), 1) if len(counts) == 1 else 1

@@ -8,7 +8,7 @@ from ctypes import c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any, Callable, Optional
 
-SONAME = "libisthmus.so.@ISTHMUS_ABI@"
+from ._build import LIBRARY_FOLDER, SONAME
 
 Progress = Callable[[str, float], Optional[bool]]
 
@@ -96,10 +96,11 @@ FUNCTIONS = {
 
 
 def load() -> ctypes.CDLL:
-    """ISTHMUS_LIBRARY, the library of the wheel, or the system's."""
-    beside = Path(__file__).parent / "_lib" / SONAME
-    named = os.environ.get("ISTHMUS_LIBRARY")
-    library = ctypes.CDLL(named or (str(beside) if beside.exists() else SONAME))
+    """ISTHMUS_LIBRARY, the library of the wheel or the one that was installed with this package."""
+    here = Path(__file__).parent
+    places = [here / "_lib" / SONAME, here / LIBRARY_FOLDER / SONAME]
+    found = [str(place) for place in places if place.exists()]
+    library = ctypes.CDLL(os.environ.get("ISTHMUS_LIBRARY") or next(iter(found), SONAME))
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, f"isthmus_{name}")
         function.restype = result
@@ -142,11 +143,11 @@ class Handle:
 
     def __init__(self, kind: str, pointer: int):
         self._kind = kind
-        self.pointer = c_void_p(pointer)
+        self._as_parameter_ = c_void_p(pointer)  # ctypes passes it where the handle is an argument
 
     def __del__(self) -> None:
-        if LIBRARY is not None and getattr(self, "pointer", None):
-            call(f"{self._kind}_free", self.pointer)
+        if LIBRARY is not None and hasattr(self, "_as_parameter_"):
+            call(f"{self._kind}_free", self)
 
 
 def encoded(text: Any) -> bytes:
@@ -178,19 +179,21 @@ def long_call(watch: Watch, name: str, *arguments: Any) -> Any:
     if threading.current_thread() is not threading.main_thread():
         return _outcome(watch, lambda: checked(name, *arguments))
     outcome: list = []
+    done = threading.Event()
 
     def work() -> None:
         try:
             outcome.append((checked(name, *arguments), None))
         except BaseException as error:
             outcome.append((None, error))
+        done.set()
 
-    thread = threading.Thread(target=work, name=f"isthmus {name}")
-    thread.start()
+    threading.Thread(target=work, name=f"isthmus {name}").start()
     interrupt: Optional[BaseException] = None
-    while thread.is_alive():
+    while not outcome:
         try:
-            thread.join(0.1)
+            while not done.wait(0.2):  # not Thread.join, which an interrupt confuses
+                pass
         except KeyboardInterrupt as error:
             watch.is_stopped = True
             interrupt = error
