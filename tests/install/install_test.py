@@ -51,6 +51,7 @@ class Layout(Installed):
         self.assertEqual(self.library.name, f"libisthmus.so.{version}")
         soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", self.library)).group(1)
         self.assertTrue((self.lib / soname).is_symlink())
+        self.assertIn(f'"{soname}"', (self.lib / "cmake/Isthmus/IsthmusConfig.cmake").read_text())
         self.assertEqual((self.lib / "libisthmus.so").resolve(), self.library.resolve())
 
     def test_nothing_but_the_interface_is_exported(self):
