@@ -47,9 +47,15 @@ class Generated(Folder):
         for row in rows:
             self.assertIn(f"\n| {row.get('op', '')} |", text, "tools/docs/reference writes the page anew")
 
+    def test_licences_are_those_of_the_table(self):
+        subprocess.run([SOURCE / "tools/docs/reference", ISTHMUS, self.folder], check=True)
+        page = (SOURCE / "docs/licenses.md").read_text()
+        self.assertEqual(page, (self.folder / "licenses.md").read_text(), "tools/docs/reference writes the page anew")
+        self.assertGreater(page.count("\n| "), 14)
+
     def test_pages_can_be_written_anew(self):
         subprocess.run([SOURCE / "tools/docs/reference", ISTHMUS, self.folder], check=True)
-        self.assertEqual(sorted(page.name for page in self.folder.iterdir()), ["operators.md", "troubleshooting.md"])
+        self.assertEqual(sorted(page.name for page in self.folder.iterdir()), ["licenses.md", "operators.md", "troubleshooting.md"])
 
 
 class Configuration(Folder):

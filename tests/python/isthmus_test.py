@@ -1,4 +1,4 @@
-"""The package of Python, as it lies in the build tree. ISTHMUS_BUILD is the build tree, ISTHMUS_COMMAND the command."""
+"""The package of Python, as it lies in the build tree. ISTHMUS_COMMAND is the command of the same build."""
 
 import json
 import os
@@ -11,15 +11,10 @@ import time
 import unittest
 from pathlib import Path
 
+import isthmus
 import numpy as np
 
 SOURCE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["ISTHMUS_BUILD"])
-os.environ["ISTHMUS_LIBRARY"] = str(BUILD / "libisthmus.so")
-sys.path.insert(0, str(BUILD / "python"))
-
-import isthmus
-
 MODELS = SOURCE / "tests/models"
 CNN = MODELS / "fmnist/cnn.pt2"
 CALIBRATION = MODELS / "fmnist/calib_32.npz"
@@ -244,12 +239,11 @@ class ExportedProgram(unittest.TestCase):
         program = isthmus.compile(exported, calibrate=samples, float=True)
         np.testing.assert_allclose(program(samples[1]), module(samples[1]).detach().numpy(), atol=1e-5)
         int8 = isthmus.compile(exported, calibrate=torch.utils.data.DataLoader(samples, batch_size=None))
-        self.assertGreater(isthmus.evaluate(int8, exported, samples)["sqnr_db"], 20)
+        self.assertGreater(isthmus.evaluate(int8, exported, samples)["sqnr_db"][0], 20)
 
     def test_the_package_does_without_torch(self):
         script = "import sys; sys.modules['torch'] = None; import isthmus; print(isthmus.check(sys.argv[1])['delegates'])"
-        environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"))
-        found = subprocess.run([sys.executable, "-c", script, CNN], check=True, capture_output=True, text=True, env=environment)
+        found = subprocess.run([sys.executable, "-c", script, CNN], check=True, capture_output=True, text=True)
         self.assertEqual(found.stdout, "1\n")
 
 

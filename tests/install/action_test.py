@@ -1,0 +1,43 @@
+"""The GitHub Action: its script gets its inputs in their order, and ends as the checks do."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+SCRIPT = SOURCE / "tools/ci/check_models"
+
+
+def check(*words):
+    return subprocess.run([SCRIPT, *words], capture_output=True, text=True, cwd=SOURCE / "tests/models")
+
+
+class Action(unittest.TestCase):
+    def test_inputs_are_the_arguments(self):
+        text = (SOURCE / "action.yml").read_text()
+        inputs = re.findall(r"^  (\w+):$", text.split("runs:")[0], re.MULTILINE)
+        self.assertEqual(re.findall(r"- \$\{\{ inputs\.(\w+) \}\}", text), inputs)
+        usage = re.search(r"check_models ([A-Z\[\] ]+):", SCRIPT.read_text()).group(1)
+        self.assertEqual(re.findall(r"[A-Z]+", usage), [name.upper() for name in inputs])
+        entry = re.search(r"entrypoint: (\S+)", text).group(1)
+        self.assertIn(f"COPY tools/ci/check_models /usr/bin/{entry}\n", (SOURCE / "Dockerfile").read_text())
+
+    def test_models_pass(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = check("fmnist/*.pt2 deit_micro.pt2", "xnnpack", "--require-full-delegation", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.count("1 delegate"), 3)
+            self.assertEqual(sorted(os.listdir(folder)), ["cnn.sarif", "deit_micro.sarif", "vit.sarif"])
+
+    def test_a_broken_gate_and_a_missing_file_are_seen(self):
+        self.assertEqual(check("fmnist/cnn.pt2 deit_micro.pt2", "xnnpack", "--max-delegates 0").returncode, 3)
+        done = check("fmnist/*.qqq", "xnnpack")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fmnist/*.qqq", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
