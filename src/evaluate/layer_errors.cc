@@ -53,10 +53,15 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
   }
   // Of several values that stand for one of the model's, the first is what its maker made.
   std::map<ValueId, ValueId> made_as;
+  const auto is_of_rows = [&](ValueId source) {
+    if (plan.group(source) != nullptr || model.producer(source) == nullptr) return false;
+    return plan.precision[model[source].index] == Precision::kRows;
+  };
   for (std::uint32_t i = 0; i < quantized.source.size(); ++i) {
     const auto& source = quantized.source[i];
-    if (source && graph.type(ValueId{i}).quant && plan.group(*source) != nullptr)
-      made_as.try_emplace(*source, ValueId{i});
+    if (!source) continue;
+    const bool is_rounded = graph.type(ValueId{i}).quant && plan.group(*source) != nullptr;
+    if (is_rounded || is_of_rows(*source)) made_as.try_emplace(*source, ValueId{i});
   }
   // What stands before a fused clamp is never seen; its quantized values may be saturated.
   const std::vector<bool> is_fused = fused_clamps(model, target);
@@ -76,12 +81,16 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
     TRY(interpret(model, *sample, note, &in_float));
     const auto compare = [&](ValueId id, const Tensor& tensor) {
       const auto& source = quantized.source[id.index];
-      if (!source || !graph.type(id).quant) return;
+      if (!source) return;
       const auto place = made_as.find(*source);
       const auto wanted = reference.find(*source);
       if (place == made_as.end() || place->second != id || wanted == reference.end()) return;
       const auto numbers = wanted->second.data<float>();
       ValueError& error = errors.try_emplace(*source, ValueError{*source, {}, {}, {}}).first->second;
+      if (!graph.type(id).quant) {
+        error.total.add(numbers, tensor.data<float>());
+        return;
+      }
       const Group& group = *plan.group(*source);
       error.total.add(numbers, dequantized(tensor, *graph.type(id).quant));
       error.rounding.add(numbers, rounded(numbers, group.quant, group.storage));

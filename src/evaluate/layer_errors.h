@@ -19,7 +19,8 @@ struct ValueError {
   SignalToNoise alone;     // of the model's number in parameters of its own: what sharing costs is the difference
 };
 
-// Of every value that is quantized, in execution order, over at most `samples` samples. Both graphs are interpreted.
+// Of every value that is quantized, and of every result of quantized weights in float, which nothing rounds, in
+// execution order, over at most `most` samples. Both graphs are interpreted.
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
                                                const TargetDesc& target, Samples& samples, std::size_t most);
 

@@ -26,10 +26,22 @@ Expected<Tried> Attempts::make(const QuantConfig& config) {
   Tried result;
   result.techniques = techniques_on(config);
   result.rules = config.rules.size();
-  const bool has_moments = config.rounds_together && inputs_.statistics != nullptr;
-  result.model = TRY(quantize(inputs_.prepared, inputs_.target, inputs_.statistics, config, inputs_.refining,
-                              result.said, has_moments ? moments() : nullptr));
+  result.model = TRY(quantize(*TRY(adjusted(config)), inputs_.target, config, inputs_.refining, result.said));
   return result;
+}
+
+Expected<Adjusted*> Attempts::adjusted(const QuantConfig& config) {
+  const bool has_moments = config.rounds_together && inputs_.statistics != nullptr;
+  const std::pair key(config.equalize, has_moments);
+  if (const auto known = adjusted_.find(key); known != adjusted_.end()) return &known->second;
+  return &adjusted_
+              .emplace(key, TRY(adjust(inputs_.prepared, inputs_.target, inputs_.statistics, config,
+                                       has_moments ? moments() : nullptr)))
+              .first->second;
+}
+
+Expected<const Statistics*> Attempts::statistics(const QuantConfig& config) {
+  return TRY(adjusted(config))->statistics();
 }
 
 Expected<void> Attempts::compile_one(Tried& tried) const {

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/diag.h"
@@ -60,8 +62,11 @@ class Attempts {
   const AttemptInputs& inputs() const { return inputs_; }
 
   const std::deque<Tried>& tried() const { return tried_; }
+  // Of the model that a configuration quantizes, whose channels may be equalized; null where there are none.
+  Expected<const Statistics*> statistics(const QuantConfig& config);
 
  private:
+  Expected<Adjusted*> adjusted(const QuantConfig& config);
   Expected<Tried> make(const QuantConfig& config);
   Expected<void> compile_one(Tried& tried) const;
   // Null where the model cannot run on the reference kernels, or would take too long.
@@ -69,6 +74,7 @@ class Attempts {
 
   AttemptInputs inputs_;
   std::optional<InputMoments> moments_;
+  std::map<std::pair<bool, bool>, Adjusted> adjusted_;  // equalized; with moments
   std::deque<Tried> tried_;
 };
 

@@ -4,30 +4,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
+#include <functional>
 #include <limits>
-#include <map>
 #include <utility>
 
-#include "calibrate/samples.h"
-#include "evaluate/layer_errors.h"
+#include "base/union_find.h"
+#include "ops/table.h"
 #include "quantize/plan/precision.h"
+#include "quantize/widths/node_noise.h"
 
 namespace isthmus {
 namespace {
 
-// Each trial quantizes, compiles and runs the model.
-constexpr std::size_t kMaxCandidates = 128;
+// Each trial compiles and runs the model. Of more nodes, those are tried that an estimate says to add most noise.
+constexpr std::size_t kMaxCandidates = 64;
 // What another rounding brings by chance is no gain.
 constexpr double kMinGainDb = 0.01;
-// Of the nodes that seemed best before the last one was taken, so many are tried again.
+// Of the nodes that seemed best before the last one was taken, so many are tried again, and so many of those beside it.
 constexpr std::size_t kTriedAgain = 6;
+constexpr std::size_t kNeighbours = 6;
 
 // A node, and the clamp that is a part of it on the device.
 struct Candidate {
-  std::vector<std::string> nodes;  // the last one names it
+  std::vector<std::string> nodes;      // the last one names it
+  std::vector<std::uint32_t> touches;  // sets of values that are the same numbers, which it reads or makes
+  double noise = 0;                    // an estimate of what it adds to that of the outputs
+
+  bool is_beside(const Candidate& other) const {
+    return std::ranges::any_of(
+        touches, [&](std::uint32_t set) { return std::ranges::find(other.touches, set) != other.touches.end(); });
+  }
 };
+
+// Of this thread, which alone runs trials: other programs on a busy machine do not count.
+double cpu_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
 
 struct Score {
   double db = 0;           // of all samples
@@ -113,9 +129,11 @@ class Search {
     now_ = TRY(score(TRY(attempts_.once(config_))));
     return {};
   }
-  // Those that seemed best, as they are now.
-  Expected<void> try_again(std::vector<Ranked>& ranked) {
-    for (std::size_t i = 0; i < std::min(kTriedAgain, ranked.size()); ++i) {
+  // Those that seemed best, and those beside the one that was taken, as they are now.
+  Expected<void> try_again(std::vector<Ranked>& ranked, const Candidate& taken) {
+    std::size_t neighbours = 0;
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (i >= kTriedAgain && (!ranked[i].candidate.is_beside(taken) || neighbours++ >= kNeighbours)) continue;
       auto one = TRY(try_one(ranked[i].candidate));
       ranked[i].is_harmless = one.has_value();
       if (one) ranked[i] = *std::move(one);
@@ -143,61 +161,61 @@ class Search {
     return config;
   }
 
-  // Nodes that compute, not those that hand on what others computed. The worst first where there are too many.
+  // Nodes that compute, not those that hand on what others computed.
   Expected<void> find_candidates(const QuantizedModel& base) {
     const Graph& model = base.model;
     const std::vector<bool> is_fused = fused_clamps(model, target_);
+    const Statistics* statistics = TRY(attempts_.statistics(config_));
+    const std::vector<double> noise = statistics == nullptr ? std::vector<double>(model.nodes().size(), 0.0)
+                                                            : node_noise(model, base.plan, *statistics);
+    UnionFind same(model.values().size());
+    for (const Node& node : model.nodes()) {
+      if (node.outputs.empty() || !must_share(target_.integers, node.op)) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (is_data_input(node.op, i)) same.join(node.inputs[i].index, node.outputs[0].index);
+      }
+    }
     std::vector<bool> has_clamp(model.nodes().size(), false);
-    std::vector<std::pair<ValueId, Candidate>> found;
     for (std::uint32_t n = static_cast<std::uint32_t>(model.nodes().size()); n-- > 0;) {
       const Node& node = model.nodes()[n];
       if (node.outputs.empty() || has_clamp[n] || !is_narrow(base, target_, n)) continue;
-      Candidate candidate{{model[node.outputs[0]].name}};
+      Candidate candidate;
+      const auto add = [&](std::uint32_t part) {
+        const Node& of = model.nodes()[part];
+        candidate.nodes.insert(candidate.nodes.begin(), model[of.outputs[0]].name);
+        candidate.noise += noise[part];
+        candidate.touches.push_back(same.find(of.outputs[0].index));
+        for (const ValueId input : of.inputs) {
+          if (model.constant(input) == nullptr) candidate.touches.push_back(same.find(input.index));
+        }
+      };
+      add(n);
       if (is_fused[n]) {
         const std::uint32_t maker = model[node.inputs[0]].index;
         has_clamp[maker] = true;
-        candidate.nodes.insert(candidate.nodes.begin(), model[node.inputs[0]].name);
+        add(maker);
       } else if (must_share(target_.integers, node.op)) {
         continue;
       }
-      found.emplace_back(node.outputs[0], std::move(candidate));
+      candidates_.push_back(std::move(candidate));
     }
-    std::ranges::reverse(found);
-    if (found.size() > kMaxCandidates) TRY(keep_worst(base, found));
-    for (auto& [value, candidate] : found) candidates_.push_back(std::move(candidate));
-    return {};
-  }
-
-  Expected<void> keep_worst(const QuantizedModel& base, std::vector<std::pair<ValueId, Candidate>>& found) const {
-    std::vector<Sample> inputs;
-    for (const Trial& trial : trials_) inputs.push_back(trial.inputs);
-    const auto samples = given_samples(std::move(inputs));
-    constexpr std::size_t kMaxSamples = 2;
-    std::map<ValueId, double> rounding;
-    for (const ValueError& error :
-         TRY(layer_errors(base.model, base.quantized, base.plan, target_, *samples, kMaxSamples))) {
-      rounding[error.value] = error.rounding.db();
-    }
-    const auto db_of = [&](const std::pair<ValueId, Candidate>& row) {
-      const auto at = rounding.find(row.first);
-      return at == rounding.end() ? std::numeric_limits<double>::infinity() : at->second;
-    };
-    std::ranges::stable_sort(found, [&](const auto& a, const auto& b) { return db_of(a) < db_of(b); });
-    found.resize(kMaxCandidates);
+    std::ranges::reverse(candidates_);
+    if (candidates_.size() <= kMaxCandidates) return {};
+    std::ranges::stable_sort(candidates_, std::greater<>(), &Candidate::noise);
+    candidates_.resize(kMaxCandidates);
     return {};
   }
 
   Expected<Score> score(const Tried& tried) const {
-    using Clock = std::chrono::steady_clock;
     Score result;
     const Runner runner = TRY(attempts_.runner(tried));
     std::vector<SignalToNoise> all;
     std::vector<SignalToNoise> held_out;
     double fastest = std::numeric_limits<double>::infinity();
     for (const Trial& trial : trials_) {
-      const auto before = Clock::now();
+      const double before = cpu_milliseconds();
       const std::vector<std::optional<Tensor>> found = TRY(runner(trial.inputs));
-      fastest = std::min(fastest, std::chrono::duration<double, std::milli>(Clock::now() - before).count());
+      fastest = std::min(fastest, cpu_milliseconds() - before);
       all.resize(found.size());
       held_out.resize(found.size());
       for (std::size_t i = 0; i < found.size(); ++i) {
@@ -254,9 +272,10 @@ Expected<Promotion> promote(Attempts& attempts, QuantConfig config, const std::v
     const auto best = std::ranges::find_if(ranked, &Search::Ranked::is_harmless);
     if (best == ranked.end() || best->gain.db < kMinGainDb) break;
     result.promoted.push_back(best->gain);
-    TRY(search.take(best->candidate));
+    const Candidate taken = best->candidate;
+    TRY(search.take(taken));
     ranked.erase(best);
-    if (result.promoted.size() < wanted) TRY(search.try_again(ranked));
+    if (result.promoted.size() < wanted) TRY(search.try_again(ranked, taken));
   }
   result.config = search.config();
   if (result.promoted.size() < wanted) {

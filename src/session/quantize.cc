@@ -40,39 +40,54 @@ Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const
 
 }  // namespace
 
-Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
-                                  const QuantConfig& config, Diagnostics& diagnostics, const InputMoments* moments) {
-  QuantizedModel result;
+Expected<Adjusted> adjust(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
+                          const QuantConfig& config, const InputMoments* moments) {
+  Adjusted result;
+  result.given = statistics;
+  result.given_moments = moments;
   StageClock clock(result.times);
-  result.model = TRY(settle_pins(prepared.graph, target, diagnostics));
-  Equalized equalized;
-  InputMoments equalized_moments;
-  if (config.equalize && statistics != nullptr) {
-    equalized = TRY(clock.stage(Stage::kEqualize, equalize(result.model, *statistics)));
-    result.model = std::move(equalized.graph);
-    statistics = &equalized.statistics;
-    if (moments != nullptr && !equalized.factors.empty()) {
-      equalized_moments = scaled(*moments, result.model, equalized.factors);
-      moments = &equalized_moments;
-    }
+  result.graph = TRY(settle_pins(prepared.graph, target, result.said));
+  if (!config.equalize || statistics == nullptr) return result;
+  Equalized equalized = TRY(clock.stage(Stage::kEqualize, equalize(result.graph, *statistics)));
+  result.graph = std::move(equalized.graph);
+  result.own = std::move(equalized.statistics);
+  if (moments != nullptr && !equalized.factors.empty()) {
+    result.own_moments = scaled(*moments, result.graph, equalized.factors);
   }
+  return result;
+}
+
+Expected<QuantizedModel> quantize(Adjusted& adjusted, const TargetDesc& target, const QuantConfig& config,
+                                  Diagnostics& diagnostics) {
+  QuantizedModel result;
+  append_times(result.times, std::exchange(adjusted.times, {}));
+  StageClock clock(result.times);
+  for (const Diagnostic& entry : adjusted.said.entries()) diagnostics.add(entry);
+  result.model = adjusted.graph;
+  const Statistics* statistics = adjusted.statistics();
   result.plan = TRY(clock.stage(Stage::kPlan, plan_with_pins(result.model, target, statistics, config, diagnostics)));
   const Graph& graph = result.model;
-  result.quantized = TRY(clock.stage(Stage::kQuantize, apply(graph, result.plan, target, statistics, config, moments)));
+  result.quantized = TRY(clock.stage(
+      Stage::kQuantize, apply(graph, result.plan, target, statistics, config, adjusted.moments(), &adjusted.layers)));
   TRY(verify(result.quantized.graph));
   TRY(clock.stage(Stage::kProve, prove(result.quantized, target, graph, config)));
   result.partitioning = clock.stage(Stage::kPartition, partition(result.quantized.graph, target));
   return result;
 }
 
+Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
+                                  const QuantConfig& config, Diagnostics& diagnostics, const InputMoments* moments) {
+  Adjusted adjusted = TRY(adjust(prepared, target, statistics, config, moments));
+  return quantize(adjusted, target, config, diagnostics);
+}
+
 bool needs_samples(const QuantConfig& config) {
   return config.promote > 0 || config.bias_correction == BiasCorrection::kSequential;
 }
 
-Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
-                                  const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
-                                  Diagnostics& diagnostics, const InputMoments* moments) {
-  QuantizedModel result = TRY(quantize(prepared, target, statistics, config, diagnostics, moments));
+Expected<QuantizedModel> quantize(Adjusted& adjusted, const TargetDesc& target, const QuantConfig& config,
+                                  const std::vector<std::vector<Tensor>>& samples, Diagnostics& diagnostics) {
+  QuantizedModel result = TRY(quantize(adjusted, target, config, diagnostics));
   if (config.bias_correction == BiasCorrection::kSequential) {
     StageClock clock(result.times);
     TRY(clock.stage(Stage::kCorrect, correct_biases(result.model, result.quantized, target, samples)));

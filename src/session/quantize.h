@@ -1,6 +1,7 @@
 // A prepared model becomes a quantized one.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/diag.h"
@@ -8,6 +9,7 @@
 #include "interpret/tensor.h"
 #include "ir/graph.h"
 #include "quantize/apply/apply.h"
+#include "quantize/apply/layer_cache.h"
 #include "quantize/config/config.h"
 #include "quantize/improve/input_moments.h"
 #include "quantize/plan/plan.h"
@@ -27,9 +29,30 @@ struct QuantizedModel {
   std::vector<StageTime> times;
 };
 
+// A prepared model as configurations find it that differ in nothing but rules, ranges and rounding. What it has of its
+// own is the same for all of them, and so are the layers that were quantized before.
+struct Adjusted {
+  Graph graph;                        // its pins settled, its channels equalized where that was wanted
+  const Statistics* given = nullptr;  // those of the prepared graph
+  const InputMoments* given_moments = nullptr;
+  std::optional<Statistics> own;  // of a graph that was equalized
+  std::optional<InputMoments> own_moments;
+  Diagnostics said;
+  LayerCache layers;
+  std::vector<StageTime> times;
+
+  const Statistics* statistics() const { return own ? &*own : given; }
+  const InputMoments* moments() const { return own_moments ? &*own_moments : given_moments; }
+};
+// The statistics and moments must outlive the result.
+Expected<Adjusted> adjust(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
+                          const QuantConfig& config, const InputMoments* moments = nullptr);
+
 // Without statistics the types are right and the parameters mean nothing: enough to say where each node runs. The
 // result has been proven against the demands of the target. With moments of what the layers of the prepared graph read,
 // weights are rounded together.
+Expected<QuantizedModel> quantize(Adjusted& adjusted, const TargetDesc& target, const QuantConfig& config,
+                                  Diagnostics& diagnostics);
 Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
                                   const QuantConfig& config, Diagnostics& diagnostics,
                                   const InputMoments* moments = nullptr);
@@ -38,8 +61,7 @@ Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& ta
 bool needs_samples(const QuantConfig& config);
 
 // The same with some samples at hand: biases are corrected layer by layer where that is wanted.
-Expected<QuantizedModel> quantize(const Prepared& prepared, const TargetDesc& target, const Statistics* statistics,
-                                  const QuantConfig& config, const std::vector<std::vector<Tensor>>& samples,
-                                  Diagnostics& diagnostics, const InputMoments* moments = nullptr);
+Expected<QuantizedModel> quantize(Adjusted& adjusted, const TargetDesc& target, const QuantConfig& config,
+                                  const std::vector<std::vector<Tensor>>& samples, Diagnostics& diagnostics);
 
 }  // namespace isthmus

@@ -26,12 +26,12 @@ namespace {
 class Applier {
  public:
   Applier(const Graph& graph, const QuantPlan& plan, const TargetDesc& target, const Statistics* statistics,
-          const QuantConfig& config, const InputMoments* moments)
+          const QuantConfig& config, const InputMoments* moments, LayerCache* cache)
       : graph_(graph),
         plan_(plan),
         target_(target),
         config_(config),
-        layers_({graph, plan, target, statistics, config, moments}, out_) {}
+        layers_({graph, plan, target, statistics, config, moments, cache}, out_) {}
 
   Expected<Quantized> run() {
     Diagnostics ignored;
@@ -421,8 +421,9 @@ class Applier {
 }  // namespace
 
 Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
-                          const Statistics* statistics, const QuantConfig& config, const InputMoments* moments) {
-  return Applier(graph, plan, target, statistics, config, moments).run();
+                          const Statistics* statistics, const QuantConfig& config, const InputMoments* moments,
+                          LayerCache* cache) {
+  return Applier(graph, plan, target, statistics, config, moments, cache).run();
 }
 
 }  // namespace isthmus

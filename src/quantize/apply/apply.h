@@ -1,6 +1,7 @@
 // Writes a plan into the graph: integer types, quantized constants, explicit quantize / dequantize / rescale nodes.
 #pragma once
 
+#include "quantize/apply/layer_cache.h"
 #include "quantize/improve/input_moments.h"
 #include "quantize/plan/plan.h"
 
@@ -16,9 +17,9 @@ struct Quantized {
 };
 
 // Weights are rounded together where there are moments of what layers read. Nothing else of the plan survives:
-// parameters live in the types. Without ranges constants have no data.
+// parameters live in the types. Without ranges constants have no data. A cache must have seen no other graph.
 Expected<Quantized> apply(const Graph& graph, const QuantPlan& plan, const TargetDesc& target,
                           const Statistics* statistics, const QuantConfig& config,
-                          const InputMoments* moments = nullptr);
+                          const InputMoments* moments = nullptr, LayerCache* cache = nullptr);
 
 }  // namespace isthmus

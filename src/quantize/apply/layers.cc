@@ -28,11 +28,10 @@ void LayerWriter::add_rows(const Node& node, std::vector<ValueId>& inputs) {
     return;
   }
   const LayerOptions options = layer_options(node, true, DType::kI8);
-  const TensorView* offsets = node.inputs.size() > 2 ? &*graph.constant(node.inputs[2])->data : nullptr;
-  const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, 1, options);
+  const QuantizedLayer layer = quantized(node, 1, options);
   inputs.push_back(out_.add_constant(name, {DType::kI8, graph.type(weight).shape, layer.weight_quant},
                                      Constant{weights.fqn, layer.weights, std::nullopt}));
-  if (offsets != nullptr || options.input_means) {
+  if (node.inputs.size() > 2 || options.input_means) {
     inputs.push_back(out_.add_constant(out_.unused_name(graph[weight].name + ".bias"), layer.float_bias));
   }
 }
@@ -61,17 +60,22 @@ void LayerWriter::add_quantized(const Node& node, bool per_channel, std::vector<
   const Constant& weights = *graph.constant(weight);
   const bool has_axis = weight_axis(node.op, node.attrs, graph.type(weight).shape).has_value();
   const std::string weight_name = out_.unused_name(graph[weight].name + ".quantized");
-  const TensorView* offsets = node.inputs.size() > 2 ? &*graph.constant(node.inputs[2])->data : nullptr;
   LayerOptions options = layer_options(node, per_channel && has_axis, out_.type(inputs[0]).dtype);
   options.result_scale = in_.plan.group(node.outputs[0])->quant.scale();
-  const float input_scale = out_.type(inputs[0]).quant->scale();
-  const QuantizedLayer layer = quantize_layer(node, *weights.data, offsets, input_scale, options);
+  const QuantizedLayer layer = quantized(node, out_.type(inputs[0]).quant->scale(), options);
   inputs.push_back(out_.add_constant(weight_name, {DType::kI8, shape_of(layer.weights), layer.weight_quant},
                                      Constant{weights.fqn, layer.weights, std::nullopt}));
-  const std::string bias_name = offsets != nullptr ? graph[node.inputs[2]].name : graph[weight].name + ".bias";
+  const std::string bias_name = node.inputs.size() > 2 ? graph[node.inputs[2]].name : graph[weight].name + ".bias";
   inputs.push_back(out_.add_constant(out_.unused_name(bias_name + ".quantized"),
                                      {DType::kI32, shape_of(layer.bias), layer.bias_quant},
                                      Constant{{}, layer.bias, std::nullopt}));
+}
+
+QuantizedLayer LayerWriter::quantized(const Node& node, float input_scale, const LayerOptions& options) const {
+  const TensorView& weights = *in_.graph.constant(node.inputs[1])->data;
+  const TensorView* bias = node.inputs.size() > 2 ? &*in_.graph.constant(node.inputs[2])->data : nullptr;
+  if (in_.cache == nullptr) return quantize_layer(node, weights, bias, input_scale, options);
+  return in_.cache->get(in_.graph[node.outputs[0]].name, node, weights, bias, input_scale, options);
 }
 
 LayerOptions LayerWriter::layer_options(const Node& node, bool per_channel, DType input) const {

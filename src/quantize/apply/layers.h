@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "quantize/apply/layer_cache.h"
 #include "quantize/apply/weights.h"
 #include "quantize/improve/input_moments.h"
 #include "quantize/plan/plan.h"
@@ -21,6 +22,7 @@ class LayerWriter {
     const Statistics* statistics;  // null: none
     const QuantConfig& config;
     const InputMoments* moments;  // null: none
+    LayerCache* cache;            // null: none
   };
   LayerWriter(const Sources& sources, Graph& out) : in_(sources), out_(out) {}
 
@@ -32,6 +34,7 @@ class LayerWriter {
   void add_rows(const Node& node, std::vector<ValueId>& inputs);
 
  private:
+  QuantizedLayer quantized(const Node& node, float input_scale, const LayerOptions& options) const;
   LayerOptions layer_options(const Node& node, bool per_channel, DType input) const;
   const LayerMoments* moments_of(const Node& node) const;
   // By channel of the node's input, where calibration has seen them.

@@ -30,6 +30,8 @@ struct LayerOptions {
   // Of the device, for int8 inputs; null where it has none.
   const SumLimit* sums = nullptr;
   float result_scale = 0;  // 0: the result is in float
+
+  bool operator==(const LayerOptions&) const = default;
 };
 
 struct QuantizedLayer {

@@ -312,7 +312,7 @@ void follow(const QuantRule& rule, NodeSettings& settings) {
 std::string globs_text(const QuantRule& rule) {
   std::string text;
   for (const auto& [name, glob] : {std::pair("node", &rule.node), {"module", &rule.module}, {"op", &rule.op}}) {
-    if (!glob->empty()) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, shown(*glob));
+    if (!glob->empty()) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, shown(*glob));
   }
   return text;
 }
@@ -355,8 +355,9 @@ std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& con
       follow(rule, settings[i]);
     }
     if (has_matched) continue;
-    diagnostics.warn("unused-rule", "",
-                     fmt::format("{}:{}: no node is {}", harmless(config.file), rule.line, globs_text(rule)));
+    diagnostics.warn(
+        "unused-rule", "",
+        fmt::format("{}:{}: no node of the model matches {}", harmless(config.file), rule.line, globs_text(rule)));
   }
   const PinnedFlow pinned = pinned_flow(graph);
   for (std::size_t i = 0; i < settings.size(); ++i) {

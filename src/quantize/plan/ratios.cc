@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -33,6 +35,18 @@ double slope_of(const Node& node) {
   return attrs == nullptr ? 1 : std::abs(attrs->slope);
 }
 
+// Several at a time: one after the other would each wait for the one before.
+double largest_magnitude(std::span<const float> numbers) {
+  constexpr std::size_t kLanes = 16;
+  std::array<float, kLanes> largest{};
+  std::size_t at = 0;
+  for (; at + kLanes <= numbers.size(); at += kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i) largest[i] = std::max(largest[i], std::abs(numbers[at + i]));
+  }
+  for (; at < numbers.size(); ++at) largest[0] = std::max(largest[0], std::abs(numbers[at]));
+  return static_cast<double>(std::ranges::max(largest));
+}
+
 // The largest scale that a channel of the node's weights may have, which uses half of its quantized values at least; 0
 // without weights.
 double weight_scale(const Graph& graph, const Node& node) {
@@ -42,7 +56,7 @@ double weight_scale(const Graph& graph, const Node& node) {
     const Constant* constant = graph.constant(node.inputs[i]);
     if (roles[i] != Role::kWeight || constant == nullptr || !constant->data) continue;
     const Tensor weights = Tensor::from(*constant->data);
-    for (const float number : weights.data<float>()) largest = std::max(largest, std::abs(static_cast<double>(number)));
+    largest = std::max(largest, largest_magnitude(weights.data<float>()));
   }
   return largest / 63.5;
 }

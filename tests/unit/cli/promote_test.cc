@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/command_line.h"
 
@@ -66,6 +70,51 @@ TEST_F(Promote, LayerErrorsLeadWithTheNodeThatPromoteTakes) {
     });
     EXPECT_TRUE(is_listed) << taken;
   }
+}
+
+// A U-Net: late layers have the largest errors, and are not those that cause them.
+class PromoteUnet : public test::CommandLine {
+ protected:
+  struct Found {
+    std::size_t bytes = 0;
+    double db = 0;
+  };
+  Found with(const std::string& options) const {
+    const std::string files = " tests/models/unet/unet_transpose.onnx ";
+    const std::string data = "tests/models/unet/unet_transpose_calib.npz";
+    const std::string program = (folder_ / "m.pte").string();
+    const auto compiled =
+        json("compile" + files + "--target xnnpack --calibrate " + data + " " + options + " -o " + program);
+    const auto judged = json("eval " + program + " --reference" + files + "--data " + data);
+    return {compiled["bytes"], judged["outputs"][0]["sqnr_db"]};
+  }
+  nlohmann::json json(const std::string& command) const {
+    const test::Finished done = isthmus(command + " --json");
+    EXPECT_EQ(done.code, 0) << done.err;
+    return nlohmann::json::parse(done.out);
+  }
+};
+
+TEST_F(PromoteUnet, FourNodesByGainAreAsGoodAsEightByErrorAndSmaller) {
+  const auto listed = json(
+      "compile tests/models/unet/unet_transpose.onnx --target xnnpack --calibrate "
+      "tests/models/unet/unet_transpose_calib.npz --layer-errors -o " +
+      (folder_ / "m.pte").string());
+  std::vector<std::pair<double, std::string>> worst;
+  for (const nlohmann::json& row : listed["errors"]) {
+    if (row.contains("gain")) worst.emplace_back(row["rounding_db"], row["value"]);
+  }
+  ASSERT_GT(worst.size(), 8U);
+  std::ranges::sort(worst);
+  std::string rules;
+  for (std::size_t i = 0; i < 8; ++i) rules += "[[rule]]\nnode = \"" + worst[i].second + "\"\nprecision = \"float\"\n";
+  const std::string config = (folder_ / "worst.toml").string();
+  std::ofstream(config) << rules;
+  const Found by_error = with("--config " + config);
+  const Found by_gain = with("--promote 4");
+  EXPECT_GE(by_gain.db, by_error.db);
+  EXPECT_LT(by_gain.bytes, by_error.bytes);
+  EXPECT_GT(by_gain.db, with("").db + 2);
 }
 
 }  // namespace
