@@ -104,10 +104,13 @@ void HostCauses::blame_readers(NodeId id) {
 
 std::optional<NodeId> HostCauses::kept_in_float(NodeId id) const {
   const std::optional<NodeId> model = outcome_.in_model[id.index];
-  if (outcome_.plan == nullptr || !model || outcome_.plan->precision[model->index] != Precision::kFloat) return {};
+  // A device with floats refuses nothing because it is in float.
+  if (outcome_.target.integers.has_float || outcome_.plan == nullptr || !model) return {};
+  if (outcome_.plan->precision[model->index] != Precision::kFloat) return {};
   if (outcome_.plan->causes[model->index] == PrecisionCause::kNoReals) return {};
   const Reason* reason = outcome_.host_reason(id);
-  return reason != nullptr && is_about_types(*reason) ? model : std::nullopt;
+  const bool is_other_float = reason != nullptr && reason->code == ReasonCode::kOtherFloat;
+  return reason != nullptr && is_about_types(*reason) && !is_other_float ? model : std::nullopt;
 }
 
 std::vector<NodeId> HostCauses::chain(NodeId id) const {
@@ -198,7 +201,10 @@ std::string HostCauses::remedy(NodeId root) const {
     const std::string_view words = words_of(outcome_.plan->causes[model->index]).hint;
     if (!words.empty()) return std::string(words);
   }
-  return hint(outcome_.host_reason(root)->code, outcome_.target.name);
+  // What the device needs itself cannot be left to the application.
+  const ReasonCode code = outcome_.host_reason(root)->code;
+  const bool is_needed = code == ReasonCode::kResultType && is_before_device_[root.index];
+  return hint(is_needed ? ReasonCode::kNoForm : code, outcome_.target.name);
 }
 
 bool HostCauses::needs_fix(NodeId root) const {

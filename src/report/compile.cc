@@ -15,6 +15,7 @@
 #include "formats/tosa/tosa.h"
 #include "report/explain.h"
 #include "report/rows.h"
+#include "session/foreign_cause.h"
 #include "targets/registry.h"
 
 namespace isthmus {
@@ -50,6 +51,13 @@ CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& hos
   row.reason = row.causes.size() > 1 ? text_of(own, outcome.target.label) : row.causes[0].text;
   row.hint = row.causes.back().hint;
   return row;
+}
+
+// Its name may be known, and this call of it not.
+void explain_foreign(CompileSummary::HostNode& row, std::string_view cause) {
+  constexpr std::string_view kHint = "change that in the model, and export it again";
+  row.reason = row.causes.back().text = cause;
+  row.hint = row.causes.back().hint = kHint;
 }
 
 CompileSummary::IoConversion io_conversion(const Outcome& outcome, const HostCauses& host, NodeId id) {
@@ -180,6 +188,12 @@ CompileSummary summarize(const std::string& model, const TargetDesc& target, con
     summary.outputs.push_back(io_row(outcome.graph, *id, fmt::format("output_{}", summary.outputs.size())));
   }
   if (quantized != nullptr) add_plan(summary, target, quantized->model, quantized->plan);
+  for (const Diagnostic& entry : diagnostics.entries()) {
+    const std::string_view cause = foreign_cause(entry);
+    const auto row = cause.empty() ? summary.host.end()
+                                   : std::ranges::find(summary.host, entry.node, &CompileSummary::HostNode::node);
+    if (row != summary.host.end()) explain_foreign(*row, cause);
+  }
   set_diagnostics(summary, diagnostics);
   return summary;
 }
@@ -313,9 +327,10 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
     add_io("output", summary.outputs);
   }
   if (summary.is_quantized) {
-    out += fmt::format("  {} groups share a scale each, {} requantize node{}, {} I/O conversion{} on the host\n",
-                       summary.groups, summary.rescales.size(), summary.rescales.size() == 1 ? "" : "s",
-                       summary.io_conversions.size(), summary.io_conversions.size() == 1 ? "" : "s");
+    out += fmt::format("  {} a scale each, {}, {} on the host\n",
+                       summary.groups == 1 ? "1 group shares" : fmt::format("{} groups share", summary.groups),
+                       counted(summary.rescales.size(), "requantize node"),
+                       counted(summary.io_conversions.size(), "I/O conversion"));
     for (const CompileSummary::Rescale& row : summary.rescales) {
       out += fmt::format("    requantize %{} for %{}: {}\n", row.value, row.reader, row.because);
     }

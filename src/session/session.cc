@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/near_words.h"
@@ -13,6 +14,7 @@
 #include "program/lower/lower.h"
 #include "quantize/config/pins.h"
 #include "session/float_model.h"
+#include "session/foreign_cause.h"
 #include "session/input_layout.h"
 #include "session/provenance.h"
 #include "session/quantize_with_gate.h"
@@ -77,14 +79,13 @@ struct Session::State {
 
 namespace {
 
-constexpr std::string_view kUnknownName = "no op of the table has this name";
-
 // The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
 Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
   for (const FinishingStep* step : all_finishing_steps()) {
     for (const FinishOption& option : step->options) {
       if (setting_of(settings, option).empty() || step == target.finish) continue;
-      return bad_input(fmt::format("{}: it compiles nothing for {}", option.name, target.name));
+      return bad_input(
+          fmt::format("{} is an option of {}, which compiles nothing for {}", option.name, step->name, target.name));
     }
   }
   if (target.finish == nullptr) return std::optional<Finisher>();
@@ -100,16 +101,13 @@ Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const F
 // An unknown op is refused for the reason that canonicalize found, where it found one.
 Expected<void> with_reason(Expected<void> result, const Graph& graph, const Diagnostics& diagnostics) {
   if (result) return result;
-  constexpr std::string_view kBefore = "stays foreign: ";
   for (const Node& node : graph.nodes()) {
     if (!std::holds_alternative<ForeignAttrs>(node.attrs) || node.outputs.empty()) continue;
     const auto said = std::ranges::find_if(diagnostics.entries(), [&](const Diagnostic& entry) {
-      return entry.code == "foreign-op" && entry.node == graph[node.outputs[0]].name;
+      return !foreign_cause(entry).empty() && entry.node == graph[node.outputs[0]].name;
     });
-    const std::size_t at = said == diagnostics.entries().end() ? std::string::npos : said->text.find(kBefore);
-    // That its name is unknown is what the error says already.
-    if (at == std::string::npos || said->text.ends_with(kUnknownName)) continue;
-    result.error().message = said->text.substr(at + kBefore.size());
+    if (said == diagnostics.entries().end()) continue;
+    result.error().message = foreign_cause(*said);
     return result;
   }
   return result;
@@ -120,19 +118,25 @@ Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, co
   for (const Diagnostic& entry : said.entries()) {
     if (entry.code != "unused-rule") continue;
     std::vector<std::string_view> nodes;
-    std::vector<std::string_view> modules;
+    std::set<std::string_view> modules;
     for (const Node& node : graph.nodes()) {
       if (node.outputs.empty()) continue;
       nodes.push_back(graph[node.outputs[0]].name);
-      if (std::ranges::find(modules, node.origin.module) == modules.end()) modules.push_back(node.origin.module);
+      // A rule for a module is one for all below it.
+      const std::string_view path = node.origin.module;
+      for (std::size_t end = path.find('.'); !path.empty(); end = path.find('.', end + 1)) {
+        modules.insert(path.substr(0, end));
+        if (end == std::string_view::npos) break;
+      }
     }
     for (const auto& [name, value] : graph.aliases()) nodes.push_back(name);
     std::string near;
     for (const QuantRule& rule : config.rules) {
       const bool is_meant = entry.text.find(fmt::format(":{}: ", rule.line)) != std::string::npos;
       if (!is_meant) continue;
-      for (const std::string_view name :
-           rule.node.empty() ? near_words(rule.module, modules, 3) : near_words(rule.node, nodes, 3)) {
+      for (const std::string_view name : rule.node.empty()
+                                             ? near_words(rule.module, std::vector(modules.begin(), modules.end()), 3)
+                                             : near_words(rule.node, nodes, 3)) {
         near += fmt::format("{}{}", near.empty() ? "; did you mean " : ", ", name);
       }
     }

@@ -26,7 +26,11 @@ std::string operation_text(const Graph& graph, const Node& node) {
   for (const ValueId input : node.inputs) {
     if (graph.constant(input) == nullptr) types.push_back(type_text(graph, graph.type(input)));
   }
-  return fmt::format("{}{}{}", name_of(node.op), types.empty() ? "" : " of ", fmt::join(types, ", "));
+  std::string text = fmt::format("{}{}{}", name_of(node.op), types.empty() ? "" : " of ", fmt::join(types, ", "));
+  const bool is_converted = !node.inputs.empty() && !node.outputs.empty() &&
+                            graph.type(node.inputs[0]).dtype != graph.type(node.outputs[0]).dtype;
+  if (is_converted) text += fmt::format(" to {}", name_of(graph.type(node.outputs[0]).dtype));
+  return text;
 }
 
 std::string subject_of(const Graph& graph, const Node& node) {

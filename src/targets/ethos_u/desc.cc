@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/quantized.h"
 #include "ops/table.h"
 #include "targets/ethos_u/cost.h"
 #include "targets/ethos_u/forms/forms.h"
@@ -210,7 +211,7 @@ std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
     if (is_floating(type.dtype) && type.dtype != DType::kF32) return Reason{ReasonCode::kOtherFloat, named(id)};
     if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, named(id)};
     if (!is_quantized_or_moves(type, row.flow))
-      return Reason{ReasonCode::kQuantizedType, named(id) + " is not quantized"};
+      return Reason{ReasonCode::kQuantizedType, named(id) + ", not quantized"};
     return std::nullopt;
   };
   if (auto reason = check(node.outputs[0])) return reason;
@@ -234,7 +235,9 @@ std::optional<Reason> quantized_refusal(const Graph& graph, const Node& node, Qu
 
 std::optional<Reason> refusal(const Graph& graph, const Node& node, Device device) {
   if (auto reason = common_refusal(graph, node)) return reason;
-  if (node.op == Op::kQuantize || node.op == Op::kDequantize) return Reason{ReasonCode::kFloatIo, {}};
+  // Others than those between floats and quantized values are the model's own.
+  if ((node.op == Op::kQuantize || node.op == Op::kDequantize) && is_quantized(graph, node))
+    return Reason{ReasonCode::kFloatIo, {}};
   if (auto reason = value_refusal(graph, node)) return reason;
   return quantized_refusal(graph, node, DType::kI8, device);
 }
