@@ -112,21 +112,6 @@ std::optional<std::vector<std::size_t>> matching_permutation(const TensorType& i
   return std::nullopt;
 }
 
-// "; its axes seem to be in another order ..."
-std::string order_hint(const TensorType& input, const OfferedArray& array) {
-  const auto order = matching_permutation(input, array);
-  if (!order) return "";
-  const std::size_t first = axes_of(input, array).first;
-  std::vector<std::size_t> axes;
-  if (first == 1) axes.push_back(0);
-  for (const std::size_t axis : *order) axes.push_back(axis + first);
-  constexpr std::size_t kImageRank = 4;
-  const bool is_image = input.rank() == kImageRank && axes.size() >= 3 && order->back() + 2 == order->size();
-  return fmt::format("; its axes seem to be in another order{}: save it as numpy.transpose(x, ({}))",
-                     is_image ? ", channels last (NHWC) where the model takes them first (NCHW)" : "",
-                     fmt::join(axes, ", "));
-}
-
 tl::unexpected<Error> wrong_shape(const Graph& graph, const Value& input, const OfferedArray& array) {
   const Shape& shape = input.type.shape;
   std::vector<std::string> sizes;
@@ -195,6 +180,20 @@ std::string list_of(std::span<const std::string> names) {
 }
 
 }  // namespace
+
+std::string order_hint(const TensorType& input, const OfferedArray& array) {
+  const auto order = matching_permutation(input, array);
+  if (!order) return "";
+  const std::size_t first = axes_of(input, array).first;
+  std::vector<std::size_t> axes;
+  if (first == 1) axes.push_back(0);
+  for (const std::size_t axis : *order) axes.push_back(axis + first);
+  constexpr std::size_t kImageRank = 4;
+  const bool is_image = input.rank() == kImageRank && axes.size() >= 3 && order->back() + 2 == order->size();
+  return fmt::format("; its axes seem to be in another order{}: save it as numpy.transpose(x, ({}))",
+                     is_image ? ", channels last (NHWC) where the model takes them first (NCHW)" : "",
+                     fmt::join(axes, ", "));
+}
 
 std::string OfferedArray::text() const {
   return fmt::format("{} is {}[{}]", label, name_of(dtype), fmt::join(sizes, ","));

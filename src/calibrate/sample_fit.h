@@ -31,6 +31,9 @@ struct SampleFit {
   std::vector<std::int64_t> sizes;  // of the input, batch axis included
 };
 
+// "; its axes seem to be in another order ...", where they are; else empty.
+std::string order_hint(const TensorType& input, const OfferedArray& array);
+
 // For each input of the graph the array that is named as it is, or for each the one that is named input_0, input_1, ...
 Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const Graph& graph);
 

@@ -14,6 +14,7 @@
 #include "cli/contradictions.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "report/compile.h"
 #include "report/gates.h"
 #include "session/artifacts.h"
@@ -151,9 +152,8 @@ void add_common(CLI::App& command, CompileOptions& options) {
   for (const StageRow& row : isthmus::stages()) {
     if (row.has_graph) stages.emplace_back(row.name);
   }
-  command.add_option("--stop-after", options.stage, "stop after this stage and print the graph")
-      ->check(CLI::IsMember(stages));
-  add_hidden_alias(command, "--to", options.stage)->check(CLI::IsMember(stages));
+  command.add_option("--stop-after", options.stage, "stop after this stage and print the graph")->check(one_of(stages));
+  add_hidden_alias(command, "--to", options.stage)->check(one_of(stages));
   add_common_flags(command, options.common, "also the times of the stages and what is transposed");
 }
 

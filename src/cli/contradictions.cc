@@ -43,6 +43,12 @@ std::optional<std::string> contradiction_of(const SessionFlags& flags) {
   if (flags.quant.activations == "int16" && target.integers.wide_reads == nullptr) {
     return fmt::format("--activations int16: {} has no 16-bit integers, only int8 and float", target.name);
   }
+  for (const FinishingStep* step : all_finishing_steps()) {
+    for (const FinishOption& option : step->options) {
+      if (step == target.finish || setting_of(flags.finish, option).empty()) continue;
+      return fmt::format("{} is an option of {}, which compiles nothing for {}", option.name, step->name, target.name);
+    }
+  }
   return std::nullopt;
 }
 

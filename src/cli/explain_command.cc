@@ -37,7 +37,7 @@ Expected<ExitCode> explain_model(const ExplainOptions& options) {
   const std::string words =
       TRY(options.wants_cycles ? explain_costs(session, form) : explain(session, options.node, form));
   if (options.common.speaks()) print_diagnostics(session.diagnostics());
-  print_output(words);
+  if (options.common.wants_json || options.common.speaks()) print_output(words);
   TRY(session.demand_runnable());
   return kExitFine;
 }
@@ -57,7 +57,6 @@ Command add_explain(CLI::App& app) {
                     "--calibrate the archive's examples serve");
   add_calibration_options(*command, options->session, "no numbers: no parameters, no bits lost, no rescales");
   add_common_flags(*command, options->common, "all groups, not only the largest");
-  command->get_option("--quiet")->description("print no warnings");
   command->footer(
       "Examples:\n  isthmus explain model.pt2 --target xnnpack\n"
       "  isthmus explain model.pt2 --target xnnpack concat\n"

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "formats/tosa/tosa.h"
 #include "ir/text.h"
 #include "report/inspect.h"
@@ -109,7 +110,8 @@ Command add_inspect(CLI::App& app) {
   add_common_flags(*command, options->common);
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")
                         ->excludes(command->get_option("--json"));
-  const CLI::IsMember stages({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))});
+  const CLI::Validator stages =
+      one_of({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))});
   command->add_option("--stop-after", options->stage, "with --ir: the graph after this stage")
       ->check(stages)
       ->needs(ir);

@@ -53,7 +53,9 @@ CLI::Validator target_names() {
     std::vector<std::string_view> family;
     for (const TargetDesc* target : all_targets()) {
       names.push_back(target->name);
-      if (target->name.starts_with(word + "-")) family.push_back(target->name);
+      if (fmt::format("-{}", target->name).find(fmt::format("-{}-", word)) != std::string::npos) {
+        family.push_back(target->name);
+      }
     }
     if (!family.empty()) return fmt::format("which {}? {}", word, fmt::join(family, ", "));
     return fmt::format("no target {}{}; `isthmus targets` lists all", shown(word), did_you_mean(word, names));

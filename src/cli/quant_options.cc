@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "cli/common_flags.h"
+#include "cli/usage.h"
 #include "stats/range.h"
 
 namespace isthmus {
@@ -12,16 +13,16 @@ namespace isthmus {
 void add_quant_options(CLI::App& command, QuantOptions& options) {
   command.add_option("--config", options.file, "a quant.toml: defaults, and rules for parts of the model");
   command.add_option("--io", options.io, "the element type of inputs and outputs")
-      ->check(CLI::IsMember({"float", "int8", "uint8"}));
+      ->check(one_of({"float", "int8", "uint8"}));
   command.add_option("--activations", options.activations, "the type of activations, where the target has both")
-      ->check(CLI::IsMember({"int8", "int16"}));
+      ->check(one_of({"int8", "int16"}));
   std::vector<std::string> names;
   for (const Estimator estimator : estimators()) names.emplace_back(name_of(estimator));
-  command.add_option("--estimator", options.estimator, "how ranges come from statistics")->check(CLI::IsMember(names));
+  command.add_option("--estimator", options.estimator, "how ranges come from statistics")->check(one_of(names));
   command.add_option("--bias-correction", options.bias_correction, "biases that make up for rounded weights")
-      ->check(CLI::IsMember({"off", "analytic", "sequential"}));
+      ->check(one_of({"off", "analytic", "sequential"}));
   command.add_option("--weights", options.weights, "how scales of weights are chosen")
-      ->check(CLI::IsMember({"mse", "minmax"}));
+      ->check(one_of({"mse", "minmax"}));
   command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
   command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
   command

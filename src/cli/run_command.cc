@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
 #include "report/run.h"
+#include "session/given_inputs.h"
 #include "session/io_quant.h"
 #include "session/open_model.h"
 #include "transforms/canonicalize/canonicalize.h"
@@ -118,8 +119,10 @@ Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) 
 }
 
 // A run that gives floats to a quantized input gets floats from quantized outputs.
-Expected<Outputs> run_with_floats(run::Method& method, const IoQuant& quant, std::vector<Tensor> given) {
+Expected<Outputs> run_with_floats(run::Method& method, const IoQuant& quant, std::vector<Tensor> given,
+                                  std::span<const std::string> paths) {
   const bool has_floats = quantize_inputs(quant, given);
+  TRY(check_inputs(method.inputs(), given, paths));
   Outputs outputs = TRY(method.run(given));
   if (has_floats) dequantize_outputs(quant, outputs);
   return outputs;
@@ -133,7 +136,7 @@ Expected<RunSummary> run_program(const RunOptions& options, const OpenFile& file
       TRY(within(io_quant_of(file.bytes, inputs.size(), program.method.output_count()), options.file));
   RunSummary summary = TRY(run_calls(options, calls, [&](const std::vector<Tensor>& given) {
     if (options.wants_reset) program.method.reset();
-    return run_with_floats(program.method, quant, given);
+    return run_with_floats(program.method, quant, given, options.inputs);
   }));
   const run::Statistics& statistics = program.method.statistics();
   for (const run::StateInfo& state : program.method.states()) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "report/op_table.h"
@@ -16,14 +17,14 @@ namespace {
 struct TargetsOptions {
   std::string target;
   bool wants_ops = false;
-  bool wants_json = false;
+  CommonFlags common;
 };
 
 std::string answer(const TargetsOptions& options) {
-  if (options.wants_ops) return options.wants_json ? op_table_json() : op_table_text();
-  if (options.target.empty()) return options.wants_json ? targets_json() : targets_text();
+  if (options.wants_ops) return options.common.wants_json ? op_table_json() : op_table_text();
+  if (options.target.empty()) return options.common.wants_json ? targets_json() : targets_text();
   const TargetDesc& target = *find_target(options.target);
-  return options.wants_json ? target_json(target) : target_text(target);
+  return options.common.wants_json ? target_json(target) : target_text(target);
 }
 
 }  // namespace
@@ -35,10 +36,10 @@ Command add_targets(CLI::App& app) {
       command->add_option("TARGET", options->target, "one target: its ops, what others become, its limits")
           ->transform(target_names().description(""));
   command->add_flag("--ops", options->wants_ops, "the op table: ops, what they do to numbers, names")->excludes(target);
-  command->add_flag("--json", options->wants_json, "one JSON object on standard output");
+  add_common_flags(*command, options->common);
   command->footer("Examples:\n  isthmus targets\n  isthmus targets xnnpack\n  isthmus targets --ops");
   return {command, [options]() -> Expected<ExitCode> {
-            print_output(answer(*options));
+            if (options->common.wants_json || options->common.speaks()) print_output(answer(*options));
             return kExitFine;
           }};
 }

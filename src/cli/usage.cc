@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/near_words.h"
 #include "base/untrusted_text.h"
@@ -42,7 +43,13 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 }
 
 std::optional<std::string> unknown_word(const CLI::App& app, std::span<const char* const> words) {
-  if (words.empty() || words[0][0] == '-') return std::nullopt;
+  if (words.empty()) return std::nullopt;
+  if (words[0][0] == '-') {
+    const std::string first(words[0]);
+    if (words.size() == 1 || app.get_option_no_throw(first.substr(0, first.find('='))) != nullptr) return std::nullopt;
+    return fmt::format("{} stands before the command: options stand behind it, as in `isthmus check MODEL --target T`",
+                       shown(first));
+  }
   const CLI::App* command = chosen(app, words[0]);
   if (command == nullptr) {
     std::vector<std::string_view> names;
@@ -64,6 +71,16 @@ std::optional<std::string> unknown_word(const CLI::App& app, std::span<const cha
                        did_you_mean(name, names), command->get_name());
   }
   return std::nullopt;
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string list = fmt::format("{{{}}}", fmt::join(words, ","));
+  const auto check = [words = std::move(words)](const std::string& word) -> std::string {
+    if (std::ranges::find(words, word) != words.end()) return {};
+    const std::vector<std::string_view> all(words.begin(), words.end());
+    return fmt::format("{} is none of {}{}", shown(word), fmt::join(all, ", "), did_you_mean(word, all));
+  };
+  return {check, list};
 }
 
 std::string text_of(const CLI::ParseError& error, const CLI::App& app) {

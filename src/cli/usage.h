@@ -13,6 +13,9 @@ namespace isthmus {
 // "; did you mean compile?", or nothing. Words that begin with the given one are near, too.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> words);
 
+// One of these words; of another one, what was probably meant.
+CLI::Validator one_of(std::vector<std::string> words);
+
 // What is wrong with the words after the program's name, where the parser would say less: an unknown command or an
 // unknown option.
 std::optional<std::string> unknown_word(const CLI::App& app, std::span<const char* const> words);

@@ -69,15 +69,13 @@ std::vector<ValueId> find_values(const Outcome& outcome, std::string_view word) 
 std::vector<std::string_view> names_near(const Outcome& outcome, std::string_view word) {
   constexpr std::size_t kMax = 5;
   if (word.starts_with('%')) word.remove_prefix(1);
-  std::vector<std::string_view> words;
+  std::set<std::string_view> words;
   for (const Value& value : outcome.model.values()) {
-    if (value.kind != ValueKind::kConstant) words.emplace_back(value.name);
+    if (value.kind != ValueKind::kConstant) words.insert(value.name);
   }
-  for (const auto& [name, value] : outcome.model.aliases()) words.emplace_back(name);
-  std::set<std::string_view> others;
-  for (const Node& node : outcome.model.nodes()) others.insert({node.origin.module, node.origin.call});
-  words.insert(words.end(), others.begin(), others.end());
-  return near_words(word, words, kMax);
+  for (const auto& [name, value] : outcome.model.aliases()) words.insert(name);
+  for (const Node& node : outcome.model.nodes()) words.insert({node.origin.module, node.origin.call});
+  return near_words(word, std::vector(words.begin(), words.end()), kMax);
 }
 
 }  // namespace isthmus

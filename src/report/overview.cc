@@ -100,10 +100,11 @@ void add_host(const Overview& overview, std::string& out) {
 }
 
 void add_groups(const Overview& overview, std::size_t most, std::string& out) {
+  if (overview.groups.empty()) return;
+  const std::size_t shown = std::min(most, overview.groups.size());
   out += fmt::format("  {} a scale each:\n", overview.groups.size() == 1
                                                  ? "1 group shares"
                                                  : fmt::format("{} groups share", overview.groups.size()));
-  const std::size_t shown = std::min(most, overview.groups.size());
   for (const Overview::SharedScale& group : std::span(overview.groups).first(shown)) {
     out += fmt::format("    {:>4} {} with %{}", group.members, group.members == 1 ? "member " : "members", group.first);
     if (overview.has_ranges) out += fmt::format(", range [{:.4g}, {:.4g}]", group.range.min, group.range.max);

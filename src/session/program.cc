@@ -18,7 +18,9 @@ std::uint64_t bytes_of_memory() {
 
 Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options) {
   if (file.kind != FileKind::kProgram) {
-    return bad_input(fmt::format("{} is not a program file (.pte)", file.path));
+    const bool is_model = file.kind == FileKind::kArchive || file.kind == FileKind::kOnnx;
+    return bad_input(fmt::format("{} is {}, not a program file (.pte){}", file.path, name_of(file.kind),
+                                 is_model ? "; `isthmus compile` makes one of it" : ""));
   }
   xnnpack::ThreadPool pool(options.threads);
   const std::uint64_t most_bytes = bytes_of_memory();

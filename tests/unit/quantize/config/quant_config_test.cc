@@ -225,8 +225,9 @@ per_channel = false
   ASSERT_EQ(diagnostics.entries().size(), 2U);
   EXPECT_EQ(diagnostics.entries()[0].severity, Severity::kWarning);
   EXPECT_EQ(diagnostics.entries()[0].code, "unused-rule");
-  EXPECT_EQ(diagnostics.entries()[0].text, "quant.toml:1: no node is node \"conv_*\", op \"conv2d\"");
-  EXPECT_EQ(diagnostics.entries()[1].text, "quant.toml:8: no node is module \"head\"");
+  EXPECT_EQ(diagnostics.entries()[0].text,
+            "quant.toml:1: no node of the model matches node = \"conv_*\", op = \"conv2d\"");
+  EXPECT_EQ(diagnostics.entries()[1].text, "quant.toml:8: no node of the model matches module = \"head\"");
 }
 
 TEST(QuantConfig, Globs) {
