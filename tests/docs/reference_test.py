@@ -113,6 +113,8 @@ class Json(Folder):
         npu = ("compile", CNN, "--target", "ethos-u85-256", "--calibrate", CALIBRATION, "--layer-errors")
         self.validate("check", ("check", CNN, "--target", "ethos-u55-128"))
         self.validate("check", ("check", CNN, "--target", "xnnpack", "--float"))
+        training = SOURCE / "tests/models/hints/dropout_train.pt2"
+        self.validate("check", ("check", training, "--target", "xnnpack"), code=1)
         self.validate("compile", (*compile_words, "--io", "int8", "-o", program))
         self.validate("compile", (*compile_words, "-o", program))
         self.validate("compile", (*npu, "--emit-tosa", self.folder / "tosa", "-o", self.folder / "u85.pte"))
