@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
 #include "report/run.h"
+#include "session/foreign_cause.h"
 #include "session/given_inputs.h"
 #include "session/io_quant.h"
 #include "session/open_model.h"
@@ -105,6 +106,7 @@ Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) 
   const OpenModel opened = TRY(open_model(file));
   Diagnostics diagnostics = opened.diagnostics;
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
+  TRY(within(demand_known_calls(graph, diagnostics), options.file));
   const Arrays calls = TRY(inputs_of(options, opened.model, !graph.states().empty()));
   const StateValues first = TRY(within(initial_states(graph), options.file));
   StateValues states = first;

@@ -11,6 +11,7 @@
 #include "evaluate/side_by_side.h"
 #include "formats/npz.h"
 #include "session/float_model.h"
+#include "session/foreign_cause.h"
 #include "session/io_quant.h"
 #include "session/runners.h"
 
@@ -56,6 +57,7 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
     if (!input.is_dynamic) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = input.sizes;
   }
   const Prepared prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
+  TRY(within(demand_known_calls(prepared.graph, diagnostics), reference.path));
   const auto examples = fitting_examples(prepared.graph, reference.model.examples);
   const std::vector<std::int64_t> labels = TRY(labels_of(options.data, diagnostics));
   const auto samples =

@@ -98,21 +98,6 @@ Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const F
   return finisher;
 }
 
-// An unknown op is refused for the reason that canonicalize found, where it found one.
-Expected<void> with_reason(Expected<void> result, const Graph& graph, const Diagnostics& diagnostics) {
-  if (result) return result;
-  for (const Node& node : graph.nodes()) {
-    if (!std::holds_alternative<ForeignAttrs>(node.attrs) || node.outputs.empty()) continue;
-    const auto said = std::ranges::find_if(diagnostics.entries(), [&](const Diagnostic& entry) {
-      return !foreign_cause(entry).empty() && entry.node == graph[node.outputs[0]].name;
-    });
-    if (said == diagnostics.entries().end()) continue;
-    result.error().message = foreign_cause(*said);
-    return result;
-  }
-  return result;
-}
-
 // A rule that matches nothing is a mistake: what it was meant for would be quantized like the rest.
 Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, const QuantConfig& config) {
   for (const Diagnostic& entry : said.entries()) {
@@ -146,7 +131,8 @@ Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, co
 }
 
 // Samples cannot pass an op that is unknown.
-Expected<void> demand_known(const Graph& graph, const TargetDesc& target) {
+Expected<void> demand_known(const Graph& graph, const TargetDesc& target, const Diagnostics& diagnostics) {
+  TRY(demand_known_calls(graph, diagnostics));
   const bool has_unknown = std::ranges::any_of(
       graph.nodes(), [](const Node& node) { return std::holds_alternative<ForeignAttrs>(node.attrs); });
   if (!has_unknown) return {};
@@ -341,10 +327,7 @@ Expected<void> Session::place(WithData with_data) {
   State& state = *state_;
   TRY(state.prepare_model());
   const bool has_data = with_data == WithData::kYes;
-  if (has_data)
-    TRY(within(
-        with_reason(demand_known(state.prepared->graph, state.target()), state.prepared->graph, state.diagnostics),
-        state.model->path));
+  if (has_data) TRY(within(demand_known(state.prepared->graph, state.target(), state.diagnostics), state.model->path));
   if (state.options.is_float) {
     TRY(state.attach_provenance());
     const std::size_t before = state.prepared->times.size();
@@ -369,11 +352,13 @@ Expected<void> Session::place(WithData with_data) {
 }
 
 Expected<void> Session::demand_runnable() const {
-  return within(with_reason(demand_host_kernels(graph(), places(), target()), graph(), diagnostics()), file());
+  TRY(within(demand_known_calls(graph(), diagnostics()), file()));
+  return within(demand_host_kernels(graph(), places(), target()), file());
 }
 
 Expected<Statistics> Session::calibrate() {
   TRY(state_->prepare_model());
+  TRY(within(demand_known(state_->prepared->graph, target(), diagnostics()), file()));
   StageClock clock(state_->times);
   return clock.stage(Stage::kCalibrate, state_->measured({}));
 }
