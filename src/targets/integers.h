@@ -40,7 +40,7 @@ struct RatioLimit {
   RatioOf of;
   double min;
   double max;
-  bool includes_max;
+  bool includes_max = false;
   std::string_view because;  // "XNNPACK's add shifts by at most ..."
 };
 
@@ -49,8 +49,8 @@ struct RatioLimit {
 // of different CPUs wrap around differently.
 struct SumLimit {
   Op op;
-  double most_sum;
-  double most_scaled;
+  double max_sum;
+  double max_scaled;
   std::string_view because;
 };
 

@@ -25,7 +25,7 @@ struct Global {
   std::string_view module;
   std::string_view name;
   Role role;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = std::nullopt;
 };
 
 // The whole list; `find_global` gives an index into it.

@@ -95,15 +95,15 @@ class SreprReader {
   }
 
   static constexpr Function kFunctions[] = {
-      {"Add", 1, 64, fold<&Exprs::add>},
-      {"Mul", 1, 64, fold<&Exprs::multiply>},
-      {"Max", 1, 64, fold<&Exprs::max>},
-      {"Min", 1, 64, fold<&Exprs::min>},
-      {"FloorDiv", 2, 2, fold<&Exprs::floor_divide>},
-      {"CleanDiv", 2, 2, fold<&Exprs::floor_divide>},
-      {"PythonMod", 2, 2, fold<&Exprs::modulo>},
-      {"Mod", 2, 2, fold<&Exprs::modulo>},
-      {"Pow", 2, 2, power},
+      {.name = "Add", .least = 1, .most = 64, .apply = fold<&Exprs::add>},
+      {.name = "Mul", .least = 1, .most = 64, .apply = fold<&Exprs::multiply>},
+      {.name = "Max", .least = 1, .most = 64, .apply = fold<&Exprs::max>},
+      {.name = "Min", .least = 1, .most = 64, .apply = fold<&Exprs::min>},
+      {.name = "FloorDiv", .least = 2, .most = 2, .apply = fold<&Exprs::floor_divide>},
+      {.name = "CleanDiv", .least = 2, .most = 2, .apply = fold<&Exprs::floor_divide>},
+      {.name = "PythonMod", .least = 2, .most = 2, .apply = fold<&Exprs::modulo>},
+      {.name = "Mod", .least = 2, .most = 2, .apply = fold<&Exprs::modulo>},
+      {.name = "Pow", .least = 2, .most = 2, .apply = power},
   };
 
   Exprs& exprs_;

@@ -52,15 +52,15 @@ Parameters of_row_symmetric(float min, float max, const DynamicAttrs& attrs) {
 // tensor of such scales.
 struct Row {
   ScaleChoice choice;
-  bool has_rows;
-  bool is_wide;
+  bool has_rows = false;
+  bool is_wide = false;
   Parameters (*choose)(float min, float max, const DynamicAttrs& attrs);
 };
 constexpr Row kRows[] = {
-    {ScaleChoice::kTensor, false, false, of_tensor},
-    {ScaleChoice::kTensorSymmetric, false, false, of_tensor_symmetric},
-    {ScaleChoice::kRows, true, true, of_row},
-    {ScaleChoice::kRowsSymmetric, true, false, of_row_symmetric},
+    {.choice = ScaleChoice::kTensor, .choose = of_tensor},
+    {.choice = ScaleChoice::kTensorSymmetric, .choose = of_tensor_symmetric},
+    {.choice = ScaleChoice::kRows, .has_rows = true, .is_wide = true, .choose = of_row},
+    {.choice = ScaleChoice::kRowsSymmetric, .has_rows = true, .choose = of_row_symmetric},
 };
 const Row& row_of(const DynamicAttrs& attrs) { return *std::ranges::find(kRows, attrs.choice, &Row::choice); }
 

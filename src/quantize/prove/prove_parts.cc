@@ -13,16 +13,19 @@ namespace isthmus::proof {
 namespace {
 
 constexpr QuantizedType kQuantizedTypes[] = {
-    {DType::kI8, -128, 127, false},
-    {DType::kU8, 0, 255, false},
-    {DType::kI16, -32768, 32767, true},
-    {DType::kI32, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max(), true},
+    {.dtype = DType::kI8, .min = -128, .max = 127, .is_symmetric = false},
+    {.dtype = DType::kU8, .min = 0, .max = 255, .is_symmetric = false},
+    {.dtype = DType::kI16, .min = -32768, .max = 32767, .is_symmetric = true},
+    {.dtype = DType::kI32,
+     .min = std::numeric_limits<std::int32_t>::min(),
+     .max = std::numeric_limits<std::int32_t>::max(),
+     .is_symmetric = true},
 };
 
 constexpr ConversionRow kConversions[] = {
-    {Op::kQuantize, false, true, "quantizes floats"},
-    {Op::kDequantize, true, false, "dequantizes"},
-    {Op::kRescale, true, true, "requantizes"},
+    {.op = Op::kQuantize, .from_quantized = false, .to_quantized = true, .demand = "quantizes floats"},
+    {.op = Op::kDequantize, .from_quantized = true, .to_quantized = false, .demand = "dequantizes"},
+    {.op = Op::kRescale, .from_quantized = true, .to_quantized = true, .demand = "requantizes"},
 };
 
 }  // namespace

@@ -23,11 +23,11 @@ namespace {
 constexpr DType kStorage[] = {DType::kI8, DType::kI16};
 
 constexpr SharingRow kSharing[] = {
-    {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
-    {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
-    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares quantized values of one scale"},
-    {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
-    {Op::kAvgPool2d, Sharing::kMustEqual, "has zero points but no scale"},
+    {.of = QFlow::kMovesData, .sharing = Sharing::kMustEqual, .because = "moves bytes and cannot rescale them"},
+    {.of = QFlow::kJoinsInputs, .sharing = Sharing::kMustEqual, .because = "joins bytes of one scale"},
+    {.of = QFlow::kNarrowsRange, .sharing = Sharing::kMustEqual, .because = "compares quantized values of one scale"},
+    {.of = QFlow::kPins, .sharing = Sharing::kMustEqual, .because = "has parameters of the archive"},
+    {.of = Op::kAvgPool2d, .sharing = Sharing::kMustEqual, .because = "has zero points but no scale"},
 };
 
 // RESCALE multiplies by less than 2^31 and shifts by 2 to 62 bits, and what it scales must be smaller than half of that
@@ -35,18 +35,18 @@ constexpr SharingRow kSharing[] = {
 constexpr std::string_view kSums = "RESCALE of its sums would leave them less than 29 bits";
 constexpr std::string_view kTooFewBits = "RESCALE of its quantized values would leave them less than 18 bits";
 constexpr RatioLimit kRatios[] = {
-    {Op::kConv2d, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kConvTranspose2d, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kLinear, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kMatmul, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kMul, RatioOf::kProduct, 0, 2, false, kSums},
-    {Op::kAdd, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
-    {Op::kSub, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
-    {Op::kMinimum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kTooFewBits},
-    {Op::kMaximum, RatioOf::kEachInput, 0x1p-12, 0x1p12, false, kTooFewBits},
-    {Op::kMean, RatioOf::kEachInput, 0, 0x1p12, false, kTooFewBits},
-    {Op::kSum, RatioOf::kEachInput, 0, 2, false, kSums},
-    {Op::kRescale, RatioOf::kEachInput, 0x1p-30, 0x1p12, false, kTooFewBits},
+    {.op = Op::kConv2d, .of = RatioOf::kProduct, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kConvTranspose2d, .of = RatioOf::kProduct, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kLinear, .of = RatioOf::kProduct, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kMatmul, .of = RatioOf::kProduct, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kMul, .of = RatioOf::kProduct, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kAdd, .of = RatioOf::kEachInput, .min = 0, .max = 0x1p12, .because = kTooFewBits},
+    {.op = Op::kSub, .of = RatioOf::kEachInput, .min = 0, .max = 0x1p12, .because = kTooFewBits},
+    {.op = Op::kMinimum, .of = RatioOf::kEachInput, .min = 0x1p-12, .max = 0x1p12, .because = kTooFewBits},
+    {.op = Op::kMaximum, .of = RatioOf::kEachInput, .min = 0x1p-12, .max = 0x1p12, .because = kTooFewBits},
+    {.op = Op::kMean, .of = RatioOf::kEachInput, .min = 0, .max = 0x1p12, .because = kTooFewBits},
+    {.op = Op::kSum, .of = RatioOf::kEachInput, .min = 0, .max = 2, .because = kSums},
+    {.op = Op::kRescale, .of = RatioOf::kEachInput, .min = 0x1p-30, .max = 0x1p12, .because = kTooFewBits},
 };
 
 bool takes_bounds(const Node& node) {

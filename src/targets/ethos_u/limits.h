@@ -19,12 +19,12 @@ inline constexpr std::int64_t kMaxStride = 3;
 inline constexpr std::int64_t kMaxFilterHeight = 64;
 inline constexpr std::int64_t kMaxCount = 65536;  // along an axis
 // Of level 8K.
-inline constexpr std::size_t kMaxRank = 6;  // level 8K
+inline constexpr std::size_t kMaxRank = 6;
 inline constexpr std::size_t kMaxCatInputs = 64;
 
 struct Limit {
-  tosa::Op op;  // kInvalid: every operator
-  Devices devices;
+  tosa::Op op = tosa::Op::kInvalid;  // as it is: every operator
+  Devices devices = kEverywhere;
   ReasonCode code;
   std::string_view sentence;  // "each stride is 1 to 3"
   // What was found instead; nothing where the demand is met.

@@ -27,7 +27,7 @@ Expected<void> run_to_copy(RunningCall& call) {
 
 Expected<void> run_matrix_transpose(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  if (input.rank() > 2) return bad_input("a transpose without axes of a tensor that is no matrix");
+  if (input.rank() > 2) return bad_input("a transpose without axes takes a tensor of at most 2 axes");
   if (input.rank() < 2) return call.set_tensor(1, input);
   return call.store(1, Op::kPermute, AxesAttrs{{1, 0}}, input);
 }
@@ -251,7 +251,7 @@ Expected<void> run_select_scatter(RunningCall& call) {
 Expected<void> run_lower_triangle(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t diagonal = TRY(call.integer(1));
-  if (input.rank() < 2) return bad_input("a triangle of a tensor that is no matrix");
+  if (input.rank() < 2) return bad_input("a triangle takes a tensor of at least 2 axes");
   const std::int64_t rows = input.size(input.rank() - 2);
   const std::int64_t columns = input.size(input.rank() - 1);
   Tensor is_kept(DType::kBool, {rows, columns});
@@ -275,26 +275,26 @@ Expected<void> run_gated(RunningCall& call) {
 }
 
 constexpr Kernel kCopyKernels[] = {
-    {"aten::alias_copy.out", "t", run_copy<1>},
-    {"aten::detach_copy.out", "t", run_copy<1>},
-    {"aten::lift_fresh_copy.out", "t", run_copy<1>},
-    {"aten::copy.out", "ttb", run_broadcast_copy},
-    {"aten::_to_copy.out", "tbj", run_to_copy},
-    {"aten::t_copy.out", "t", run_matrix_transpose},
-    {"aten::narrow_copy.out", "tiii", run_narrow},
+    {.name = "aten::alias_copy.out", .arguments = "t", .run = run_copy<1>},
+    {.name = "aten::detach_copy.out", .arguments = "t", .run = run_copy<1>},
+    {.name = "aten::lift_fresh_copy.out", .arguments = "t", .run = run_copy<1>},
+    {.name = "aten::copy.out", .arguments = "ttb", .run = run_broadcast_copy},
+    {.name = "aten::_to_copy.out", .arguments = "tbj", .run = run_to_copy},
+    {.name = "aten::t_copy.out", .arguments = "t", .run = run_matrix_transpose},
+    {.name = "aten::narrow_copy.out", .arguments = "tiii", .run = run_narrow},
     {.name = "aten::split_copy.Tensor_out", .arguments = "tii", .run = run_split, .writes_list = true},
     {.name = "aten::split_with_sizes_copy.out", .arguments = "tIi", .run = run_split_with_sizes, .writes_list = true},
     {.name = "aten::unbind_copy.int_out", .arguments = "ti", .run = run_unbind, .writes_list = true},
-    {"aten::stack.out", "li", run_stack},
-    {"aten::repeat.out", "tI", run_repeat},
-    {"aten::roll.out", "tII", run_roll},
-    {"aten::unfold_copy.out", "tiii", run_unfold},
-    {"aten::pixel_shuffle.out", "ti", run_pixel_shuffle},
-    {"aten::pixel_unshuffle.out", "ti", run_pixel_unshuffle},
-    {"aten::slice_scatter.out", "ttijji", run_slice_scatter},
-    {"aten::select_scatter.out", "ttii", run_select_scatter},
-    {"aten::tril.out", "ti", run_lower_triangle},
-    {"aten::glu.out", "ti", run_gated},
+    {.name = "aten::stack.out", .arguments = "li", .run = run_stack},
+    {.name = "aten::repeat.out", .arguments = "tI", .run = run_repeat},
+    {.name = "aten::roll.out", .arguments = "tII", .run = run_roll},
+    {.name = "aten::unfold_copy.out", .arguments = "tiii", .run = run_unfold},
+    {.name = "aten::pixel_shuffle.out", .arguments = "ti", .run = run_pixel_shuffle},
+    {.name = "aten::pixel_unshuffle.out", .arguments = "ti", .run = run_pixel_unshuffle},
+    {.name = "aten::slice_scatter.out", .arguments = "ttijji", .run = run_slice_scatter},
+    {.name = "aten::select_scatter.out", .arguments = "ttii", .run = run_select_scatter},
+    {.name = "aten::tril.out", .arguments = "ti", .run = run_lower_triangle},
+    {.name = "aten::glu.out", .arguments = "ti", .run = run_gated},
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ Ints sides_from_the_last(const PadAttrs& pad, std::size_t axes) {
   return sides;
 }
 
-// Mirrors and copies of the border exist for the last one, two or three axes with one or two axes before them.
+// Reflection and replication padding exist for the last one, two or three axes with one or two axes before them.
 Expected<void> write_edge_pad(NodeWriter& node) {
   const PadAttrs& pad = node.as<PadAttrs>();
   const TensorType& type = node.type(0);
@@ -235,27 +235,36 @@ Expected<void> run_flip(RunningCall& call) {
 }
 
 constexpr Kernel kMovementKernels[] = {
-    {"aten::squeeze_copy.dims_out", "tI", run_squeeze_dims},
-    {"aten::squeeze_copy.dim_out", "ti", run_squeeze_dim},
-    {"aten::unsqueeze_copy.out", "ti", run_unsqueeze},
-    {names::kExpand, "tIb", run_expand, {Op::kExpand, write_expand, ElementTypes::kBytes}},
-    {"aten::select_copy.int_out", "tii", run_select},
-    {names::kSlice, "tijji", run_slice, {Op::kSlice, write_slice, ElementTypes::kBytes}},
-    {names::kView, "tI", run_view_copy, {Op::kReshape, write_reshape, ElementTypes::kBytes}},
+    {.name = "aten::squeeze_copy.dims_out", .arguments = "tI", .run = run_squeeze_dims},
+    {.name = "aten::squeeze_copy.dim_out", .arguments = "ti", .run = run_squeeze_dim},
+    {.name = "aten::unsqueeze_copy.out", .arguments = "ti", .run = run_unsqueeze},
+    {.name = names::kExpand,
+     .arguments = "tIb",
+     .run = run_expand,
+     .written = {Op::kExpand, write_expand, ElementTypes::kBytes}},
+    {.name = "aten::select_copy.int_out", .arguments = "tii", .run = run_select},
+    {.name = names::kSlice,
+     .arguments = "tijji",
+     .run = run_slice,
+     .written = {Op::kSlice, write_slice, ElementTypes::kBytes}},
+    {.name = names::kView,
+     .arguments = "tI",
+     .run = run_view_copy,
+     .written = {Op::kReshape, write_reshape, ElementTypes::kBytes}},
     {.name = "executorch_prim::et_view.default", .arguments = "tI", .run = run_view_copy, .outs = 0},
-    {names::kPermute, "tI", run_permute, {Op::kPermute, write_permute}},
-    {"aten::transpose_copy.int_out", "tii", run_transpose},
-    {"aten::cat.out", "li", run_cat, {Op::kCat, write_cat}},
-    {names::kClone, "tj", run_clone},
-    {"dim_order_ops::_clone_dim_order.out", "tbJ", run_clone_in_order},
-    {"aten::flip.out", "tI", run_flip, {Op::kFlip, write_flip}},
-    {names::kConstantPad, "tIn", run_constant_pad},
-    {names::kReflectionPad1d, "tI", run_edge_pad<PadMode::kReflect, 1>},
-    {names::kReflectionPad2d, "tI", run_edge_pad<PadMode::kReflect, 2>},
-    {names::kReflectionPad3d, "tI", run_edge_pad<PadMode::kReflect, 3>},
-    {names::kReplicationPad1d, "tI", run_edge_pad<PadMode::kReplicate, 1>},
-    {names::kReplicationPad2d, "tI", run_edge_pad<PadMode::kReplicate, 2>},
-    {names::kReplicationPad3d, "tI", run_edge_pad<PadMode::kReplicate, 3>},
+    {.name = names::kPermute, .arguments = "tI", .run = run_permute, .written = {Op::kPermute, write_permute}},
+    {.name = "aten::transpose_copy.int_out", .arguments = "tii", .run = run_transpose},
+    {.name = "aten::cat.out", .arguments = "li", .run = run_cat, .written = {Op::kCat, write_cat}},
+    {.name = names::kClone, .arguments = "tj", .run = run_clone},
+    {.name = "dim_order_ops::_clone_dim_order.out", .arguments = "tbJ", .run = run_clone_in_order},
+    {.name = "aten::flip.out", .arguments = "tI", .run = run_flip, .written = {Op::kFlip, write_flip}},
+    {.name = names::kConstantPad, .arguments = "tIn", .run = run_constant_pad},
+    {.name = names::kReflectionPad1d, .arguments = "tI", .run = run_edge_pad<PadMode::kReflect, 1>},
+    {.name = names::kReflectionPad2d, .arguments = "tI", .run = run_edge_pad<PadMode::kReflect, 2>},
+    {.name = names::kReflectionPad3d, .arguments = "tI", .run = run_edge_pad<PadMode::kReflect, 3>},
+    {.name = names::kReplicationPad1d, .arguments = "tI", .run = run_edge_pad<PadMode::kReplicate, 1>},
+    {.name = names::kReplicationPad2d, .arguments = "tI", .run = run_edge_pad<PadMode::kReplicate, 2>},
+    {.name = names::kReplicationPad3d, .arguments = "tI", .run = run_edge_pad<PadMode::kReplicate, 3>},
 };
 constexpr WrittenOp kMovementComposites[] = {
     {Op::kPad, write_pad},

@@ -132,13 +132,13 @@ Expected<void> run_convolution(RunningCall& call) {
 }
 
 constexpr Kernel kProductKernels[] = {
-    {names::kMm, "tt", run_matmul},
-    {names::kBmm, "tt", run_matmul},
-    {names::kAddmm, "tttnn", run_addmm},
-    {names::kConvolution,
-     "ttoIIIbIi",
-     run_convolution,
-     {.op = Op::kConv2d, .write = write_conv, .types = ElementTypes::kNoBool, .widens = true}},
+    {.name = names::kMm, .arguments = "tt", .run = run_matmul},
+    {.name = names::kBmm, .arguments = "tt", .run = run_matmul},
+    {.name = names::kAddmm, .arguments = "tttnn", .run = run_addmm},
+    {.name = names::kConvolution,
+     .arguments = "ttoIIIbIi",
+     .run = run_convolution,
+     .written = {.op = Op::kConv2d, .write = write_conv, .types = ElementTypes::kNoBool, .widens = true}},
 };
 constexpr WrittenOp kProductComposites[] = {
     {.op = Op::kMatmul, .write = write_matmul, .types = ElementTypes::kNoBool, .widens = true},

@@ -183,7 +183,7 @@ Expected<Tensor> RunningCall::compute_in(std::optional<std::size_t> place, Op op
     if (!dim.is_fixed()) return bad_input("a result of unknown size");
     sizes.push_back(dim.value());
     const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.value(), 0)));
-    if (!product || *product > most_bytes_) return bad_input("the result does not fit in memory");
+    if (!product || *product > max_bytes_) return bad_input("the result does not fit in memory");
     bytes = *product;
   }
   const KernelDef* own = executorch_kernels::find_kernel(op);

@@ -20,8 +20,8 @@ namespace isthmus::host {
 // Every access fails where the argument is of another kind.
 class RunningCall {
  public:
-  RunningCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, std::uint64_t most_bytes)
-      : slots_(slots), args_(args), most_bytes_(most_bytes) {}
+  RunningCall(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args, std::uint64_t max_bytes)
+      : slots_(slots), args_(args), max_bytes_(max_bytes) {}
 
   bool is_none(std::size_t i) const { return std::holds_alternative<pte::None>(slot(i)); }
   bool is_real(std::size_t i) const { return std::holds_alternative<double>(slot(i)); }
@@ -87,7 +87,7 @@ class RunningCall {
 
   std::vector<Slot>& slots_;
   std::span<const pte::ValueIndex> args_;
-  std::uint64_t most_bytes_;  // of one result
+  std::uint64_t max_bytes_;  // of one result
 };
 
 }  // namespace isthmus::host

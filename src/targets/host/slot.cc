@@ -89,7 +89,7 @@ Expected<void> resize(LiveTensor& tensor, const std::vector<std::int64_t>& sizes
     if (!product) return refuse("no such sizes");
     count = *product;
   }
-  if (count > static_cast<std::uint64_t>(tensor.most_elements)) return refuse("larger than its upper bound");
+  if (count > static_cast<std::uint64_t>(tensor.max_elements)) return refuse("larger than its upper bound");
   tensor.sizes = sizes;
   return {};
 }

@@ -20,7 +20,7 @@ struct LiveTensor {
   std::vector<std::int64_t> sizes;      // now
   std::vector<std::uint8_t> dim_order;  // axes from the outermost in memory to the innermost
   std::byte* data = nullptr;            // null: freed
-  std::int64_t most_elements = 0;
+  std::int64_t max_elements = 0;
   bool is_dynamic = false;
   bool is_constant = false;
 

@@ -141,7 +141,7 @@ constexpr Kernel kTypeKernels[] = {
      .io_role = IoRole::kWritesBack,
      .outs = 0,
      .writes_first = true},
-    {names::kConvert, "tbJ", run_convert, {Op::kCast, write_cast}},
+    {.name = names::kConvert, .arguments = "tbJ", .run = run_convert, .written = {Op::kCast, write_cast}},
     {.name = names::kQuantize,
      .arguments = "triiie",
      .run = run_quantize<Parameters::kNumbers>,

@@ -10,33 +10,72 @@ namespace {
 constexpr DType kStorage[] = {DType::kI8};
 
 constexpr SharingRow kSharing[] = {
-    {QFlow::kMovesData, Sharing::kMustEqual, "moves bytes and cannot rescale them"},
-    {QFlow::kJoinsInputs, Sharing::kMustEqual, "joins bytes of one scale"},
-    {QFlow::kNarrowsRange, Sharing::kMustEqual, "compares quantized values of one scale"},
-    {QFlow::kPins, Sharing::kMustEqual, "has parameters of the archive"},
+    {.of = QFlow::kMovesData, .sharing = Sharing::kMustEqual, .because = "moves bytes and cannot rescale them"},
+    {.of = QFlow::kJoinsInputs, .sharing = Sharing::kMustEqual, .because = "joins bytes of one scale"},
+    {.of = QFlow::kNarrowsRange, .sharing = Sharing::kMustEqual, .because = "compares quantized values of one scale"},
+    {.of = QFlow::kPins, .sharing = Sharing::kMustEqual, .because = "has parameters of the archive"},
 };
 
 // What lies outside is only asserted by the library, or not even that.
 constexpr RatioLimit kRatios[] = {
-    {Op::kAdd, RatioOf::kEachInput, 0x1p-10, 0x1p8, false, "its multipliers have 21 bits"},
-    {Op::kSub, RatioOf::kEachInput, 0x1p-10, 0x1p8, false, "its multipliers have 21 bits"},
-    {Op::kMul, RatioOf::kProduct, 0x1p-16, 0x1p8, false, "its product is scaled by less than 256"},
-    {Op::kRescale, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
-    {Op::kLeakyRelu, RatioOf::kEachInput, 0x1p-8, 0x1p7, true, "its multiplier has 8 bits before and behind the point"},
+    {.op = Op::kAdd,
+     .of = RatioOf::kEachInput,
+     .min = 0x1p-10,
+     .max = 0x1p8,
+     .because = "its multipliers have 21 bits"},
+    {.op = Op::kSub,
+     .of = RatioOf::kEachInput,
+     .min = 0x1p-10,
+     .max = 0x1p8,
+     .because = "its multipliers have 21 bits"},
+    {.op = Op::kMul,
+     .of = RatioOf::kProduct,
+     .min = 0x1p-16,
+     .max = 0x1p8,
+     .because = "its product is scaled by less than 256"},
+    {.op = Op::kRescale,
+     .of = RatioOf::kEachInput,
+     .min = 0x1p-8,
+     .max = 0x1p7,
+     .includes_max = true,
+     .because = "its multiplier has 8 bits before and behind the point"},
+    {.op = Op::kLeakyRelu,
+     .of = RatioOf::kEachInput,
+     .min = 0x1p-8,
+     .max = 0x1p7,
+     .includes_max = true,
+     .because = "its multiplier has 8 bits before and behind the point"},
     // A negative slope loses one quantized value.
-    {Op::kLeakyRelu, RatioOf::kSlopedInput, 0x1p-8, 127, true, "its multiplier has 8 bits before and behind the point"},
-    {Op::kConv2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
-    {Op::kConvTranspose2d, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
-    {Op::kLinear, RatioOf::kProduct, 0, 0x1p8, false, "its sums are scaled by less than 256"},
+    {.op = Op::kLeakyRelu,
+     .of = RatioOf::kSlopedInput,
+     .min = 0x1p-8,
+     .max = 127,
+     .includes_max = true,
+     .because = "its multiplier has 8 bits before and behind the point"},
+    {.op = Op::kConv2d,
+     .of = RatioOf::kProduct,
+     .min = 0,
+     .max = 0x1p8,
+     .because = "its sums are scaled by less than 256"},
+    {.op = Op::kConvTranspose2d,
+     .of = RatioOf::kProduct,
+     .min = 0,
+     .max = 0x1p8,
+     .because = "its sums are scaled by less than 256"},
+    {.op = Op::kLinear,
+     .of = RatioOf::kProduct,
+     .min = 0,
+     .max = 0x1p8,
+     .because = "its sums are scaled by less than 256"},
 };
 
 // Sums are int32. The kernels for VNNI convert the scaled sum to int32 before they add the zero point, which wraps
 // around near the ends; those for other CPUs saturate. One bit is for that addition and for rounding in f32.
 constexpr std::string_view kSumsBecause = "its sums, and what they are scaled to, stay within 32 bits";
 constexpr SumLimit kSums[] = {
-    {Op::kConv2d, 0x1p31 - 1, 0x1p30, kSumsBecause},
-    {Op::kConvTranspose2d, 0x1p31 - 1, 0x1p30, kSumsBecause},
-    {Op::kLinear, 0x1p31 - 1, 0x1p30, kSumsBecause},
+    {.op = Op::kConv2d, .max_sum = 0x1p31 - 1, .max_scaled = 0x1p30, .because = kSumsBecause},
+    {.op = Op::kConvTranspose2d, .max_sum = 0x1p31 - 1, .max_scaled = 0x1p30, .because = kSumsBecause},
+    {.op = Op::kLinear, .max_sum = 0x1p31 - 1, .max_scaled = 0x1p30, .because = kSumsBecause},
 };
 
 }  // namespace

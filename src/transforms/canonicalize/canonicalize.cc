@@ -16,16 +16,26 @@ namespace isthmus {
 namespace {
 
 constexpr Rewrite kRewrites[] = {
-    {"take-branch", "cond with a constant predicate -> its branch", take_branch},
-    {"raise-gelu", "x * (1 + erf(x / sqrt(2))) / 2 -> gelu(x)", raise_gelu},
-    {"raise-silu", "x * sigmoid(x) -> silu(x)", raise_silu},
-    {"raise-layer-norm", "(x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) -> layer_norm(x)", raise_layer_norm},
-    {"fold-into-layer-norm", "layer_norm(x) * weight + bias -> layer_norm(x, weight, bias)", fold_into_layer_norm},
-    {"raise-attention", "softmax(q k^T * scale + mask) v -> attention(q, k, v, mask)", raise_attention},
-    {"matmul-to-linear", "matmul(x, constant) -> linear(x, constant transposed)", matmul_to_linear},
-    {"fold-bias", "linear(x) + constant -> linear(x) with a bias", fold_bias},
-    {"fold-batch-norm", "batch_norm(conv(x)) -> conv(x) with new weights", fold_batch_norm},
-    {"expand-batch-norm", "batch_norm(x) with nothing to fold into -> x * constant + constant", expand_batch_norm},
+    {.name = "take-branch", .what = "cond with a constant predicate -> its branch", .apply = take_branch},
+    {.name = "raise-gelu", .what = "x * (1 + erf(x / sqrt(2))) / 2 -> gelu(x)", .apply = raise_gelu},
+    {.name = "raise-silu", .what = "x * sigmoid(x) -> silu(x)", .apply = raise_silu},
+    {.name = "raise-layer-norm",
+     .what = "(x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) -> layer_norm(x)",
+     .apply = raise_layer_norm},
+    {.name = "fold-into-layer-norm",
+     .what = "layer_norm(x) * weight + bias -> layer_norm(x, weight, bias)",
+     .apply = fold_into_layer_norm},
+    {.name = "raise-attention",
+     .what = "softmax(q k^T * scale + mask) v -> attention(q, k, v, mask)",
+     .apply = raise_attention},
+    {.name = "matmul-to-linear",
+     .what = "matmul(x, constant) -> linear(x, constant transposed)",
+     .apply = matmul_to_linear},
+    {.name = "fold-bias", .what = "linear(x) + constant -> linear(x) with a bias", .apply = fold_bias},
+    {.name = "fold-batch-norm", .what = "batch_norm(conv(x)) -> conv(x) with new weights", .apply = fold_batch_norm},
+    {.name = "expand-batch-norm",
+     .what = "batch_norm(x) with nothing to fold into -> x * constant + constant",
+     .apply = expand_batch_norm},
 };
 
 // What every run leaves as it is needs no writing, and is a constant unless it is an input.

@@ -90,7 +90,7 @@ constexpr FormRow kChoiceForms[] = {
     logical_row<tosa::Op::kLogicalOr>(Op::kLogicalOr),
     logical_row<tosa::Op::kLogicalXor>(Op::kLogicalXor),
     logical_row<tosa::Op::kLogicalNot>(Op::kLogicalNot),
-    {Op::kWhere, tosa::Op::kSelect, same_order, refuse_ranks, where},
+    {.op = Op::kWhere, .core = tosa::Op::kSelect, .order = same_order, .refusal = refuse_ranks, .lower = where},
 };
 
 }  // namespace

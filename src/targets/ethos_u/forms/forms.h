@@ -72,7 +72,7 @@ struct FormRow {
   // What the form asks of the order of its values.
   OrderDemand (*order)(const Graph& graph, const Node& node);
   // Why this node has no such form, besides what all nodes are asked; null: nothing more is asked.
-  std::optional<Reason> (*refusal)(const NodeForm& form);
+  std::optional<Reason> (*refusal)(const NodeForm& form) = nullptr;
   Lower lower;
   bool has_bounds = false;  // ends in a RESCALE, which a CLAMP may follow
   WideReads wide_reads = WideReads::kNever;

@@ -105,14 +105,18 @@ Expected<Operand> index_select(NodeLowering& lowering) {
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kReshape, tosa::Op::kReshape, reshape_order, nullptr, reshape},
-    {Op::kPermute, tosa::Op::kTranspose, permute_order, nullptr, permute},
-    {Op::kExpand, tosa::Op::kTile, same_order, refuse_expand, expand},
-    {Op::kSlice, tosa::Op::kSlice, same_order, refuse_slice, slice},
-    {Op::kFlip, tosa::Op::kReverse, same_order, nullptr, flip},
-    {Op::kPad, tosa::Op::kPad, same_order, refuse_pad, pad},
-    {Op::kCat, tosa::Op::kConcat, same_order, nullptr, cat},
-    {Op::kIndexSelect, tosa::Op::kGather, indexed_order, refuse_index_select, index_select},
+    {.op = Op::kReshape, .core = tosa::Op::kReshape, .order = reshape_order, .lower = reshape},
+    {.op = Op::kPermute, .core = tosa::Op::kTranspose, .order = permute_order, .lower = permute},
+    {.op = Op::kExpand, .core = tosa::Op::kTile, .order = same_order, .refusal = refuse_expand, .lower = expand},
+    {.op = Op::kSlice, .core = tosa::Op::kSlice, .order = same_order, .refusal = refuse_slice, .lower = slice},
+    {.op = Op::kFlip, .core = tosa::Op::kReverse, .order = same_order, .lower = flip},
+    {.op = Op::kPad, .core = tosa::Op::kPad, .order = same_order, .refusal = refuse_pad, .lower = pad},
+    {.op = Op::kCat, .core = tosa::Op::kConcat, .order = same_order, .lower = cat},
+    {.op = Op::kIndexSelect,
+     .core = tosa::Op::kGather,
+     .order = indexed_order,
+     .refusal = refuse_index_select,
+     .lower = index_select},
 };
 
 }  // namespace

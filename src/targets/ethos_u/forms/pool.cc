@@ -86,9 +86,21 @@ Expected<Operand> resize2d(NodeLowering& lowering) {
 }
 
 constexpr FormRow kPoolForms[] = {
-    {Op::kMaxPool2d, tosa::Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d},
-    {Op::kAvgPool2d, tosa::Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d},
-    {Op::kResize2d, tosa::Op::kResize, image_order, refuse_resize2d, resize2d},
+    {.op = Op::kMaxPool2d,
+     .core = tosa::Op::kMaxPool2d,
+     .order = image_order,
+     .refusal = refuse_max_pool2d,
+     .lower = max_pool2d},
+    {.op = Op::kAvgPool2d,
+     .core = tosa::Op::kAvgPool2d,
+     .order = image_order,
+     .refusal = refuse_avg_pool2d,
+     .lower = avg_pool2d},
+    {.op = Op::kResize2d,
+     .core = tosa::Op::kResize,
+     .order = image_order,
+     .refusal = refuse_resize2d,
+     .lower = resize2d},
 };
 
 }  // namespace

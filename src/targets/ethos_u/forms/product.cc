@@ -173,10 +173,30 @@ Expected<Operand> matmul(NodeLowering& lowering) {
 }
 
 constexpr FormRow kProductForms[] = {
-    {Op::kConv2d, tosa::Op::kConv2d, image_order, refuse_conv2d, conv2d, true},
-    {Op::kConvTranspose2d, tosa::Op::kTransposeConv2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true},
-    {Op::kLinear, tosa::Op::kConv2d, last_innermost, refuse_computed, linear, true},
-    {Op::kMatmul, tosa::Op::kMatMul, plain_order, refuse_matmul, matmul, true},
+    {.op = Op::kConv2d,
+     .core = tosa::Op::kConv2d,
+     .order = image_order,
+     .refusal = refuse_conv2d,
+     .lower = conv2d,
+     .has_bounds = true},
+    {.op = Op::kConvTranspose2d,
+     .core = tosa::Op::kTransposeConv2d,
+     .order = image_order,
+     .refusal = refuse_conv_transpose2d,
+     .lower = conv_transpose2d,
+     .has_bounds = true},
+    {.op = Op::kLinear,
+     .core = tosa::Op::kConv2d,
+     .order = last_innermost,
+     .refusal = refuse_computed,
+     .lower = linear,
+     .has_bounds = true},
+    {.op = Op::kMatmul,
+     .core = tosa::Op::kMatMul,
+     .order = plain_order,
+     .refusal = refuse_matmul,
+     .lower = matmul,
+     .has_bounds = true},
 };
 
 }  // namespace

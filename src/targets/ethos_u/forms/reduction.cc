@@ -106,8 +106,20 @@ constexpr FormRow extreme_row(Op op) {
 }
 
 constexpr FormRow kReductionForms[] = {
-    {Op::kSum, tosa::Op::kReduceSum, same_order, refuse_sum, sum, true, WideReads::kAlways},
-    {Op::kMean, tosa::Op::kReduceSum, same_order, refuse_sum, mean, true, WideReads::kAlways},
+    {.op = Op::kSum,
+     .core = tosa::Op::kReduceSum,
+     .order = same_order,
+     .refusal = refuse_sum,
+     .lower = sum,
+     .has_bounds = true,
+     .wide_reads = WideReads::kAlways},
+    {.op = Op::kMean,
+     .core = tosa::Op::kReduceSum,
+     .order = same_order,
+     .refusal = refuse_sum,
+     .lower = mean,
+     .has_bounds = true,
+     .wide_reads = WideReads::kAlways},
     extreme_row<tosa::Op::kReduceMax>(Op::kAmax),
     extreme_row<tosa::Op::kReduceMin>(Op::kAmin),
     extreme_row<tosa::Op::kReduceAny>(Op::kAny),

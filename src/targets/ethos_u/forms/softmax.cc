@@ -153,8 +153,18 @@ Expected<Operand> log_softmax(NodeLowering& lowering) {
 }
 
 constexpr FormRow kSoftmaxForms[] = {
-    {Op::kSoftmax, tosa::Op::kTable, last_innermost, refuse_softmax, softmax, true},
-    {Op::kLogSoftmax, tosa::Op::kTable, last_innermost, refuse_softmax, log_softmax, true},
+    {.op = Op::kSoftmax,
+     .core = tosa::Op::kTable,
+     .order = last_innermost,
+     .refusal = refuse_softmax,
+     .lower = softmax,
+     .has_bounds = true},
+    {.op = Op::kLogSoftmax,
+     .core = tosa::Op::kTable,
+     .order = last_innermost,
+     .refusal = refuse_softmax,
+     .lower = log_softmax,
+     .has_bounds = true},
 };
 
 }  // namespace

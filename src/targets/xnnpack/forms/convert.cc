@@ -34,9 +34,21 @@ std::optional<Reason> refuse_quantize(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kConvertForms[] = {
-    {Op::kQuantize, same_order, refuse_quantize, convert, false, QuantizedForm::kConverts},
-    {Op::kDequantize, same_order, refuse_types<true, false>, convert, false, QuantizedForm::kConverts},
-    {Op::kRescale, same_order, refuse_types<true, true>, convert, false, QuantizedForm::kConverts},
+    {.op = Op::kQuantize,
+     .order = same_order,
+     .refusal = refuse_quantize,
+     .lower = convert,
+     .quantized = QuantizedForm::kConverts},
+    {.op = Op::kDequantize,
+     .order = same_order,
+     .refusal = refuse_types<true, false>,
+     .lower = convert,
+     .quantized = QuantizedForm::kConverts},
+    {.op = Op::kRescale,
+     .order = same_order,
+     .refusal = refuse_types<true, true>,
+     .lower = convert,
+     .quantized = QuantizedForm::kConverts},
 };
 
 }  // namespace

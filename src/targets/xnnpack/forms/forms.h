@@ -30,7 +30,7 @@ struct FormRow {
   // What the form asks of the order of its values.
   OrderDemand (*order)(const Graph& graph, const Node& node);
   // Why this node has no such form, besides what all nodes are asked; null: nothing more is asked.
-  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node);
+  std::optional<Reason> (*refusal)(const Graph& graph, const Node& node) = nullptr;
   // Appends the delegate's node.
   void (*lower)(Lowering& lowering, const Node& node);
   bool has_bounds = false;  // a following clamp may become the node's bounds

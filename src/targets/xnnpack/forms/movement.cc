@@ -93,11 +93,19 @@ std::optional<Reason> refuse_cat(const Graph&, const Node& node) {
 }
 
 constexpr FormRow kMovementForms[] = {
-    {Op::kPermute, permute_order, nullptr, permute, false, QuantizedForm::kAlike},
-    {Op::kReshape, reshape_order, refuse_reshape, reshape, false, QuantizedForm::kAlike},
-    {Op::kSlice, same_order, refuse_slice, slice, false, QuantizedForm::kAlike},
-    {Op::kPad, same_order, refuse_pad, pad, false, QuantizedForm::kAlike},
-    {Op::kCat, same_order, refuse_cat, cat, false, QuantizedForm::kAlike},
+    {.op = Op::kPermute, .order = permute_order, .lower = permute, .quantized = QuantizedForm::kAlike},
+    {.op = Op::kReshape,
+     .order = reshape_order,
+     .refusal = refuse_reshape,
+     .lower = reshape,
+     .quantized = QuantizedForm::kAlike},
+    {.op = Op::kSlice,
+     .order = same_order,
+     .refusal = refuse_slice,
+     .lower = slice,
+     .quantized = QuantizedForm::kAlike},
+    {.op = Op::kPad, .order = same_order, .refusal = refuse_pad, .lower = pad, .quantized = QuantizedForm::kAlike},
+    {.op = Op::kCat, .order = same_order, .refusal = refuse_cat, .lower = cat, .quantized = QuantizedForm::kAlike},
 };
 
 }  // namespace

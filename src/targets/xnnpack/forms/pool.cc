@@ -133,10 +133,24 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
 }
 
 constexpr FormRow kPoolForms[] = {
-    {Op::kMaxPool2d, image_order, refuse_max_pool2d, max_pool2d, true, QuantizedForm::kAlike},
-    {Op::kAvgPool2d, image_order, refuse_avg_pool2d, avg_pool2d, true},
-    {Op::kMean, image_order, refuse_mean, mean, false, QuantizedForm::kAlike, 0, refuse_quantized_mean},
-    {Op::kResize2d, image_order, refuse_resize2d, resize2d, false, QuantizedForm::kAlike},
+    {.op = Op::kMaxPool2d,
+     .order = image_order,
+     .refusal = refuse_max_pool2d,
+     .lower = max_pool2d,
+     .has_bounds = true,
+     .quantized = QuantizedForm::kAlike},
+    {.op = Op::kAvgPool2d, .order = image_order, .refusal = refuse_avg_pool2d, .lower = avg_pool2d, .has_bounds = true},
+    {.op = Op::kMean,
+     .order = image_order,
+     .refusal = refuse_mean,
+     .lower = mean,
+     .quantized = QuantizedForm::kAlike,
+     .quantization_refusal = refuse_quantized_mean},
+    {.op = Op::kResize2d,
+     .order = image_order,
+     .refusal = refuse_resize2d,
+     .lower = resize2d,
+     .quantized = QuantizedForm::kAlike},
 };
 
 }  // namespace

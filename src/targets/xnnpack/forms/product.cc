@@ -145,10 +145,27 @@ std::optional<Reason> refuse_conv_transpose2d(const Graph& graph, const Node& no
 }
 
 constexpr FormRow kProductForms[] = {
-    {Op::kLinear, linear_order, refuse_weights, linear, true, QuantizedForm::kAlike, 0, nullptr, true},
-    {Op::kMatmul, matmul_order, refuse_matmul, matmul},
-    {Op::kConv2d, image_order, refuse_conv2d, conv2d, true, QuantizedForm::kAlike},
-    {Op::kConvTranspose2d, image_order, refuse_conv_transpose2d, conv_transpose2d, true, QuantizedForm::kAlike, 1},
+    {.op = Op::kLinear,
+     .order = linear_order,
+     .refusal = refuse_weights,
+     .lower = linear,
+     .has_bounds = true,
+     .quantized = QuantizedForm::kAlike,
+     .quantizes_rows = true},
+    {.op = Op::kMatmul, .order = matmul_order, .refusal = refuse_matmul, .lower = matmul},
+    {.op = Op::kConv2d,
+     .order = image_order,
+     .refusal = refuse_conv2d,
+     .lower = conv2d,
+     .has_bounds = true,
+     .quantized = QuantizedForm::kAlike},
+    {.op = Op::kConvTranspose2d,
+     .order = image_order,
+     .refusal = refuse_conv_transpose2d,
+     .lower = conv_transpose2d,
+     .has_bounds = true,
+     .quantized = QuantizedForm::kAlike,
+     .weight_axis = 1},
 };
 
 }  // namespace
