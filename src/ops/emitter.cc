@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "ir/literals.h"
 #include "ops/table.h"
@@ -65,6 +66,13 @@ std::optional<TensorView> scalar_view(Number value, DType dtype) {
   return TensorView{dtype, {}, {}, 0, Blob::owning(std::move(bytes))};
 }
 
+template <class Number>
+TensorView tensor_view(const std::vector<Number>& numbers, DType dtype, std::vector<std::int64_t> sizes) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  std::vector<std::int64_t> strides = row_major_strides(sizes);
+  return {dtype, std::move(sizes), std::move(strides), 0, Blob::owning({bytes.begin(), bytes.end()})};
+}
+
 }  // namespace
 
 void Emitter::begin(Origin origin, std::string stem, bool in_float) {
@@ -97,6 +105,24 @@ ValueId Emitter::constant(TensorView data) {
   return graph_.add_constant(graph_.unused_name(stem_ + ".const"), std::move(data));
 }
 
+ValueId Emitter::constant(const std::vector<float>& numbers, std::vector<std::int64_t> sizes) {
+  return constant(tensor_view(numbers, DType::kF32, std::move(sizes)));
+}
+ValueId Emitter::constant(const std::vector<double>& numbers, std::vector<std::int64_t> sizes) {
+  return constant(tensor_view(numbers, DType::kF64, std::move(sizes)));
+}
+ValueId Emitter::constant(const std::vector<std::int64_t>& numbers, std::vector<std::int64_t> sizes) {
+  return constant(tensor_view(numbers, DType::kI64, std::move(sizes)));
+}
+
+ValueId Emitter::floats(const std::vector<double>& numbers, DType dtype, std::vector<std::int64_t> sizes) {
+  CHECK(dtype == DType::kF32 || dtype == DType::kF64, "numbers of f32 or f64");
+  if (dtype == DType::kF64) return constant(numbers, std::move(sizes));
+  std::vector<float> narrow(numbers.size());
+  std::ranges::transform(numbers, narrow.begin(), [](double number) { return static_cast<float>(number); });
+  return constant(narrow, std::move(sizes));
+}
+
 ValueId Emitter::scalar(double value, DType dtype) {
   if (auto view = scalar_view(value, dtype)) return constant(std::move(*view));
   // Types without arithmetic of their own: a float of 32 bits that a cast brings there.
@@ -111,9 +137,7 @@ ValueId Emitter::scalar(std::int64_t value, DType dtype) {
 }
 
 ValueId Emitter::integers(const std::vector<std::int64_t>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(std::int64_t));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return constant({DType::kI64, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))});
+  return constant(values, {static_cast<std::int64_t>(values.size())});
 }
 
 Expected<ValueId> Emitter::cast(ValueId value, DType dtype) {

@@ -32,6 +32,12 @@ class Emitter {
 
   // Constants. A scalar is 0-d; the number must fit the type or is rounded as C++ does it.
   ValueId constant(TensorView data);
+  // In row-major order, of the numbers' own type: f32, f64 or i64.
+  ValueId constant(const std::vector<float>& numbers, std::vector<std::int64_t> sizes);
+  ValueId constant(const std::vector<double>& numbers, std::vector<std::int64_t> sizes);
+  ValueId constant(const std::vector<std::int64_t>& numbers, std::vector<std::int64_t> sizes);
+  // The same of f32 or f64.
+  ValueId floats(const std::vector<double>& numbers, DType dtype, std::vector<std::int64_t> sizes);
   ValueId scalar(double value, DType dtype);
   ValueId scalar(std::int64_t value, DType dtype);
   ValueId integers(const std::vector<std::int64_t>& values);  // 1-d, i64

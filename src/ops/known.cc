@@ -9,13 +9,13 @@
 namespace isthmus {
 namespace {
 
-template <class Number>
-Ints elements(std::span<const std::byte> bytes) {
-  Ints result(bytes.size() / sizeof(Number));
+template <class Number, class Wide = std::int64_t>
+std::vector<Wide> elements(std::span<const std::byte> bytes) {
+  std::vector<Wide> result(bytes.size() / sizeof(Number));
   for (std::size_t i = 0; i < result.size(); ++i) {
     Number number{};
     std::memcpy(&number, bytes.data() + i * sizeof(Number), sizeof(Number));
-    result[i] = static_cast<std::int64_t>(number);
+    result[i] = static_cast<Wide>(number);
   }
   return result;
 }
@@ -70,6 +70,12 @@ std::optional<Ints> known_integers(const Graph& graph, ValueId value) {
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::vector<double>> numbers_of(const TensorView* tensor) {
+  if (tensor == nullptr || (tensor->dtype != DType::kF32 && tensor->dtype != DType::kF64)) return std::nullopt;
+  const Blob blob = contiguous_bytes(*tensor);
+  return tensor->dtype == DType::kF32 ? elements<float, double>(blob.bytes()) : elements<double, double>(blob.bytes());
 }
 
 std::optional<Ints> fixed_sizes(const Shape& shape) {

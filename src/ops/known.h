@@ -26,6 +26,9 @@ Expected<void> demand_countable(const TensorType& type);
 // The elements of a constant of integers or bools in row-major order; nothing for other values and for large ones.
 std::optional<Ints> known_integers(const Graph& graph, ValueId value);
 
+// The elements in row-major order as doubles; nothing unless they are f32 or f64.
+std::optional<std::vector<double>> numbers_of(const TensorView* tensor);
+
 // All sizes as numbers; nothing if one of them is symbolic.
 std::optional<Ints> fixed_sizes(const Shape& shape);
 

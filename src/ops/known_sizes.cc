@@ -2,7 +2,6 @@
 #include "ops/known_sizes.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ops/known.h"
 
@@ -215,17 +214,6 @@ class SizeReader {
   std::size_t visited_ = 0;
 };
 
-template <class Number>
-std::vector<double> doubles(std::span<const std::byte> bytes) {
-  std::vector<double> result(bytes.size() / sizeof(Number));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    Number number{};
-    std::memcpy(&number, bytes.data() + i * sizeof(Number), sizeof(Number));
-    result[i] = static_cast<double>(number);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::optional<Dims> known_sizes(Graph& graph, ValueId value) { return SizeReader(graph).value(value); }
@@ -234,8 +222,7 @@ std::optional<std::vector<double>> known_numbers(Graph& graph, ValueId value) {
   if (const Constant* constant = graph.constant(value); constant != nullptr && constant->data) {
     const TensorView& view = *constant->data;
     if (view.element_count() > kMaxElements) return std::nullopt;
-    if (view.dtype == DType::kF32) return doubles<float>(contiguous_bytes(view).bytes());
-    if (view.dtype == DType::kF64) return doubles<double>(contiguous_bytes(view).bytes());
+    if (auto numbers = numbers_of(&view)) return numbers;
   }
   const auto sizes = known_sizes(graph, value);
   const auto fixed = sizes ? fixed_sizes(*sizes) : std::nullopt;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "ops/call.h"
 #include "ops/demands.h"
@@ -194,10 +193,7 @@ Expected<Values> read_affine_grid(Call& call) {
   for (const float y : ys) {
     for (const float x : xs) pixels.insert(pixels.end(), {x, y, 1.0F});
   }
-  std::vector<std::byte> bytes(pixels.size() * sizeof(float));
-  std::memcpy(bytes.data(), pixels.data(), bytes.size());
-  const std::vector<std::int64_t> sizes{1, height * width, 3};
-  const ValueId base = call.constant({DType::kF32, sizes, row_major_strides(sizes), 0, Blob::owning(std::move(bytes))});
+  const ValueId base = call.constant(pixels, {1, height * width, 3});
   const ValueId typed = TRY(call.cast(base, call.type(theta).dtype));
   const ValueId grid = TRY(call.binary(Op::kMatmul, typed, TRY(call.permute(theta, {0, 2, 1}))));
   return one(call.reshape(grid, {call.size(theta, 0), height, width, 2}));

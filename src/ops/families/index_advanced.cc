@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "ops/demands.h"
@@ -20,12 +19,6 @@ struct Entry {
 };
 
 bool is_mask(DType dtype) { return dtype == DType::kBool || dtype == DType::kU8; }
-
-ValueId constant_of(Call& call, const Ints& numbers, const Ints& sizes) {
-  std::vector<std::byte> bytes(numbers.size() * sizeof(std::int64_t));
-  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return call.constant({DType::kI64, sizes, row_major_strides(sizes), 0, Blob::owning(std::move(bytes))});
-}
 
 // The positions where a known mask is true, as one index per axis of the mask.
 Expected<std::vector<ValueId>> positions_of(Call& call, ValueId mask) {
@@ -143,14 +136,14 @@ Expected<std::optional<ValueId>> known_index(Call& call, ValueId self, const std
       }
     }
   }
-  return constant_of(call, positions, *sizes);
+  return call.constant(positions, *sizes);
 }
 
 // Positions counted from the end made others, while the model runs.
 Expected<ValueId> from_the_front(Call& call, ValueId index, Dim size) {
   if (!size.is_fixed()) return Call::unsupported("indexing by several tensors needs a fixed size");
   if (const auto known = known_integers(call.graph(), index)) {
-    return constant_of(call, TRY(normal_positions(*known, size)), *fixed_sizes(call.shape(index)));
+    return call.constant(TRY(normal_positions(*known, size)), *fixed_sizes(call.shape(index)));
   }
   const ValueId wide = TRY(call.cast(index, DType::kI64));
   const ValueId is_negative = TRY(call.binary(Op::kLt, wide, call.scalar(std::int64_t{0}, DType::kI64)));

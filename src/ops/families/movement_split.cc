@@ -102,7 +102,7 @@ Expected<std::vector<ValueId>> read_chunk(Call& call) {
   return even_pieces(call, whole, call.exprs().floor_divide(call.exprs().add(whole.size, chunks - 1), chunks));
 }
 
-// So many pieces, of which the first few have one element more.
+// That number of pieces, of which the first few have one element more.
 Expected<std::vector<ValueId>> sections_of(Call& call, const Whole& whole, std::int64_t sections) {
   if (sections < 1 || static_cast<std::size_t>(sections) != call.result_count()) {
     return bad_input(fmt::format("{} sections for {} results", sections, call.result_count()));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <type_traits>
 
@@ -85,12 +84,8 @@ Expected<Values> read_fill(Call& call) {
 
 // A constant of numbers computed here, 1-d.
 template <class Number>
-Expected<ValueId> constant_of(Call& call, const std::vector<Number>& values, DType dtype) {
-  std::vector<std::byte> bytes(values.size() * sizeof(Number));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  const DType own = std::is_same_v<Number, double> ? DType::kF64 : DType::kF32;
-  return call.cast(
-      call.constant({own, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))}), dtype);
+Expected<ValueId> line_of(Call& call, const std::vector<Number>& values, DType dtype) {
+  return call.cast(call.constant(values, {std::ssize(values)}), dtype);
 }
 
 // As many as fit below the end.
@@ -122,8 +117,8 @@ Expected<Values> read_float_arange(Call& call, DType dtype) {
   if (!(length >= 0)) return bad_input(fmt::format("a range from {} to {} by steps of {}", start, end, step));
   std::vector<double> values(static_cast<std::size_t>(length));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + step * static_cast<double>(i);
-  if (dtype == DType::kF64) return one(constant_of(call, values, dtype));
-  return one(constant_of(call, std::vector<float>(values.begin(), values.end()), dtype));
+  if (dtype == DType::kF64) return one(line_of(call, values, dtype));
+  return one(line_of(call, std::vector<float>(values.begin(), values.end()), dtype));
 }
 
 Expected<Values> read_arange(Call& call) {
@@ -175,7 +170,7 @@ Expected<Values> read_even_steps(Call& call, std::optional<double> base) {
     if (base) {
       for (Number& value : values) value = portable::pow(static_cast<Number>(*base), value);
     }
-    return one(constant_of(call, values, dtype));
+    return one(line_of(call, values, dtype));
   };
   // Fractions of f64 are cut off where integers are wanted.
   return is_floating(dtype) && dtype != DType::kF64 ? as_numbers(float{}) : as_numbers(double{});
@@ -191,8 +186,7 @@ Expected<Values> read_eye(Call& call) {
   if (columns > 0 && rows > kMaxCreatedElements / columns) return Call::unsupported("a unit matrix of this size");
   std::vector<float> values(static_cast<std::size_t>(rows * columns), 0.0F);
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) values[static_cast<std::size_t>(i * columns + i)] = 1;
-  const ValueId flat = TRY(constant_of(call, values, dtype));
-  return one(call.reshape(flat, {rows, columns}));
+  return one(call.cast(call.constant(values, {rows, columns}), dtype));
 }
 
 Expected<Values> read_random(Call&) {

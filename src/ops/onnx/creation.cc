@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "base/portable_math.h"
 #include "ops/elementwise.h"
@@ -13,13 +12,6 @@
 namespace isthmus::onnx_ops {
 namespace {
 
-ValueId constant_of(Call& call, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return call.constant(
-      {DType::kF32, {static_cast<std::int64_t>(values.size())}, {1}, 0, Blob::owning(std::move(bytes))});
-}
-
 Expected<Values> read_constant(Call& call) {
   if (call.has("value")) return one(call.tensor("value"));
   if (call.has("value_float")) return one(call.scalar(TRY(call.number("value_float")), DType::kF32));
@@ -28,7 +20,7 @@ Expected<Values> read_constant(Call& call) {
   if (call.has("value_floats")) {
     std::vector<float> values;
     for (const double value : TRY(call.numbers("value_floats"))) values.push_back(static_cast<float>(value));
-    return one(constant_of(call, values));
+    return one(call.constant(values, {std::ssize(values)}));
   }
   return Call::unsupported("a constant that is neither numbers nor a tensor");
 }
@@ -94,7 +86,7 @@ Expected<Values> read_eye_like(Call& call) {
     if (shift > columns || shift < -rows) break;
     if (i + shift >= 0 && i + shift < columns) values[static_cast<std::size_t>(i * columns + i + shift)] = 1;
   }
-  const ValueId matrix = TRY(call.reshape(constant_of(call, values), {rows, columns}));
+  const ValueId matrix = call.constant(values, {rows, columns});
   return one(call.cast(matrix, TRY(dtype(call, "dtype", input.dtype))));
 }
 
@@ -113,7 +105,7 @@ Expected<Values> read_window(Call& call, const std::vector<double>& factors) {
     }
     values.push_back(static_cast<float>(value));
   }
-  return one(call.cast(constant_of(call, values), TRY(dtype(call, "output_datatype", DType::kF32))));
+  return one(call.cast(call.constant(values, {size}), TRY(dtype(call, "output_datatype", DType::kF32))));
 }
 Expected<Values> read_hann(Call& call) { return read_window(call, {0.5, -0.5}); }
 Expected<Values> read_hamming(Call& call) { return read_window(call, {25.0 / 46, -21.0 / 46}); }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "ops/families/movement.h"
 #include "ops/known.h"
@@ -98,12 +97,8 @@ Expected<ValueId> resize_axis(Call& call, ValueId value, const Resize& resize, c
     return select_positions(call, value, axis.axis, places);
   }
   if (axis.from > kMaxElements / axis.to) return Call::unsupported("a matrix of this size");
-  const std::vector<float> weights = matrix(resize, axis);
-  std::vector<std::byte> bytes(weights.size() * sizeof(float));
-  std::memcpy(bytes.data(), weights.data(), bytes.size());
-  const ValueId constant = TRY(
-      call.cast(call.constant({DType::kF32, {axis.to, axis.from}, {axis.from, 1}, 0, Blob::owning(std::move(bytes))}),
-                call.type(value).dtype));
+  const ValueId constant =
+      TRY(call.cast(call.constant(matrix(resize, axis), {axis.to, axis.from}), call.type(value).dtype));
   const std::int64_t last = call.rank(value) - 1;
   const ValueId turned = TRY(transpose(call, value, axis.axis, last));
   return transpose(call, TRY(call.emit(Op::kLinear, NoAttrs{}, {turned, constant})), axis.axis, last);

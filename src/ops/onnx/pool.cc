@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -88,12 +87,9 @@ Expected<ValueId> full_share(Call& call, const Pool& pool) {
       if (inside < 1) return bad_input("a window of nothing but padding");
       shares.push_back(static_cast<float>(pool.kernel[i]) / static_cast<float>(inside));
     }
-    std::vector<std::byte> bytes(shares.size() * sizeof(float));
-    std::memcpy(bytes.data(), shares.data(), bytes.size());
-    const ValueId line = call.constant({DType::kF32, {count}, {1}, 0, Blob::owning(std::move(bytes))});
-    Shape along(sizes->size() + 2, Dim(1));
+    Ints along(sizes->size() + 2, 1);
     along[i + 2] = count;
-    share = TRY(call.binary(Op::kMul, share, TRY(call.reshape(line, std::move(along)))));
+    share = TRY(call.binary(Op::kMul, share, call.constant(shares, along)));
   }
   return share;
 }

@@ -1,9 +1,9 @@
 // Batch norm with known statistics is a factor and an offset per channel.
 #include <cmath>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/canonicalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {
@@ -87,9 +87,8 @@ Replacement fold_batch_norm(const Site& site) {
   scale_channels(conv, weight, affine->factor, *weights);
   for (std::size_t c = 0; c < biases->size(); ++c) (*biases)[c] = (*biases)[c] * affine->factor[c] + affine->offset[c];
   site.emitter.begin(conv.origin, site.graph()[conv.outputs[0]].name);
-  const ValueId new_weight = constant_of(site.emitter, *weights, weight.dtype, weight.sizes);
-  const ValueId new_bias =
-      constant_of(site.emitter, *biases, weight.dtype, {static_cast<std::int64_t>(biases->size())});
+  const ValueId new_weight = site.emitter.floats(*weights, weight.dtype, weight.sizes);
+  const ValueId new_bias = site.emitter.floats(*biases, weight.dtype, {static_cast<std::int64_t>(biases->size())});
   const ValueId folded = TRY(site.emitter.emit(conv.op, conv.attrs, {conv.inputs[0], new_weight, new_bias}));
   if (!is_reshaped) return std::optional(folded);
   return replaced_by(site.emitter.reshape(folded, site.result().shape));
@@ -104,8 +103,8 @@ Replacement expand_batch_norm(const Site& site) {
   sizes[0] = static_cast<std::int64_t>(affine->factor.size());
   const DType dtype = site.result().dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) return unchanged();
-  const ValueId factor = constant_of(site.emitter, affine->factor, dtype, sizes);
-  const ValueId offset = constant_of(site.emitter, affine->offset, dtype, sizes);
+  const ValueId factor = site.emitter.floats(affine->factor, dtype, sizes);
+  const ValueId offset = site.emitter.floats(affine->offset, dtype, sizes);
   const ValueId scaled = TRY(site.emitter.binary(Op::kMul, site.inputs[0], factor));
   return replaced_by(site.emitter.binary(Op::kAdd, scaled, offset));
 }

@@ -1,7 +1,7 @@
 // Products with constants are linear layers, and constants added to them are their bias.
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/canonicalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {
@@ -48,7 +48,7 @@ Replacement fold_bias(const Site& site) {
   const auto bias = per_channel(*constant, type.shape, channel_axis(maker->op, type.rank()));
   if (!bias) return unchanged();
   const Node linear = *maker;  // a copy: emitting moves the nodes
-  const ValueId added = constant_of(site.emitter, *bias, type.dtype, {static_cast<std::int64_t>(bias->size())});
+  const ValueId added = site.emitter.floats(*bias, type.dtype, {static_cast<std::int64_t>(bias->size())});
   return replaced_by(site.emitter.emit(linear.op, linear.attrs, {linear.inputs[0], linear.inputs[1], added}));
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/canonicalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {

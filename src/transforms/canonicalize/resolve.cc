@@ -123,10 +123,13 @@ class Resolver {
     }
   }
 
-  Expected<void> keep_foreign(const Node& node, std::string_view why) {
+  // `cause` is what an error says of the call beside its name.
+  Expected<void> keep_foreign(const Node& node, std::string_view why, std::string_view cause = {}) {
     if (!node.outputs.empty() && !why.empty()) {
-      diagnostics_.note("foreign-op", source_[node.outputs[0]].name,
-                        fmt::format("{} stays foreign: {}", node_text(source_, node), why));
+      diagnostics_.add({.code = "foreign-op",
+                        .node = source_[node.outputs[0]].name,
+                        .text = fmt::format("{} stays foreign: {}", node_text(source_, node), why),
+                        .cause = std::string(cause)});
     }
     for (const ValueId input : node.inputs) rewriter_.replace(input, TRY(read(input)));
     rewriter_.copy(node);
@@ -155,7 +158,7 @@ class Resolver {
     const std::size_t first_new_value = graph().values().size();
     auto results = call(node);
     if (!results && results.error().kind == ErrorKind::kUnsupported) {
-      TRY(keep_foreign(node, results.error().message));
+      TRY(keep_foreign(node, results.error().message, results.error().message));
       return match.is_in_place ? write_foreign(node) : Expected<void>();
     }
     std::vector<ValueId> values = TRY(std::move(results));

@@ -4,10 +4,10 @@
 #include <limits>
 #include <map>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/legalize/formula.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -47,7 +47,7 @@ class BoolNumbers {
     const Blob bytes = contiguous_bytes(*constant.data);
     std::vector<double> numbers;
     for (const std::byte byte : bytes.bytes()) numbers.push_back(byte != std::byte{} ? 1 : 0);
-    return formula_.of(constant_of(emitter_, numbers, DType::kF32, constant.data->sizes));
+    return formula_.of(emitter_.floats(numbers, DType::kF32, constant.data->sizes));
   }
 
   std::optional<Term> is_not_zero(ValueId id) {

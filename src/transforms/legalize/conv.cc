@@ -5,7 +5,6 @@
 #include "ops/known.h"
 #include "transforms/legalize/pick.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -209,7 +208,7 @@ Replacement col2im(const Site& site) {
   }
   std::vector<double> units(static_cast<std::size_t>(taps * taps), 0);
   for (std::size_t i = 0; i < units.size(); i += static_cast<std::size_t>(taps) + 1) units[i] = 1;
-  const ValueId filters = constant_of(emitter, units, DType::kF32, {taps, 1, attrs.kernel[0], attrs.kernel[1]});
+  const ValueId filters = emitter.floats(units, DType::kF32, {taps, 1, attrs.kernel[0], attrs.kernel[1]});
   const Dim planes = emitter.exprs().multiply(result[0], result[1]);
   const ValueId images = TRY(emitter.reshape(site.inputs[0], {planes, taps, windows[0], windows[1]}));
   ConvTransposeAttrs plain{attrs.stride, padding, attrs.dilation, 1};

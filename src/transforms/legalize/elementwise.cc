@@ -3,9 +3,9 @@
 #include <numbers>
 
 #include "base/portable_math.h"
+#include "ops/known.h"
 #include "transforms/legalize/formula.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {

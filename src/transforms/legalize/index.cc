@@ -9,7 +9,6 @@
 #include "transforms/legalize/pick.h"
 #include "transforms/legalize/probe.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -153,8 +152,7 @@ Replacement added(const Site& site) {
 Expected<ValueId> where_chosen(const Site& site, std::size_t side, const Ints& bools, bool is_chosen_where) {
   std::vector<double> bounds;
   for (const std::int64_t boolean : bools) bounds.push_back((boolean != 0) == is_chosen_where ? kInfinity : -kInfinity);
-  const ValueId bound =
-      constant_of(site.emitter, bounds, DType::kF32, *fixed_sizes(site.emitter.shape(site.inputs[0])));
+  const ValueId bound = site.emitter.floats(bounds, DType::kF32, *fixed_sizes(site.emitter.shape(site.inputs[0])));
   return site.emitter.binary(Op::kMinimum, site.inputs[side], bound);
 }
 

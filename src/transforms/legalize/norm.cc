@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/known.h"
 #include "transforms/legalize/pick.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -83,9 +83,9 @@ Expected<ValueId> image_of_reduced(Emitter& emitter, ValueId x, const Ints& axes
 Expected<ValueId> sum_last(Emitter& emitter, ValueId x, double factor, double plus) {
   const auto size = emitter.shape(x).back().value();
   const ValueId weights =
-      constant_of(emitter, std::vector<double>(static_cast<std::size_t>(size), factor), DType::kF32, {1, size});
+      emitter.floats(std::vector<double>(static_cast<std::size_t>(size), factor), DType::kF32, {1, size});
   std::vector<ValueId> inputs{x, weights};
-  if (plus != 0) inputs.push_back(constant_of(emitter, {plus}, DType::kF32, {1}));
+  if (plus != 0) inputs.push_back(emitter.floats({plus}, DType::kF32, {1}));
   return emitter.emit(Op::kLinear, NoAttrs{}, std::move(inputs));
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "transforms/simplify/weights.h"
+#include "ops/known.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -286,7 +286,7 @@ Expected<Moved> moved_last(Emitter& emitter, ValueId x, std::int64_t axis) {
 Expected<ValueId> product_along(Emitter& emitter, ValueId x, std::int64_t axis, const std::vector<double>& matrix) {
   const std::int64_t from = emitter.size(x, axis).value();
   const std::int64_t to = static_cast<std::int64_t>(matrix.size()) / from;
-  const ValueId weights = constant_of(emitter, matrix, DType::kF32, {to, from});
+  const ValueId weights = emitter.floats(matrix, DType::kF32, {to, from});
   const Moved moved = TRY(moved_last(emitter, x, axis));
   return emitter.permute(TRY(emitter.emit(Op::kLinear, NoAttrs{}, {moved.value, weights})), moved.back);
 }

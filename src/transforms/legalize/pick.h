@@ -20,7 +20,7 @@ Replacement pick(const Site& site, ValueId x, std::int64_t axis, const Ints& pos
 // The axis backwards; nothing as above.
 Replacement reversed(const Site& site, ValueId x, std::int64_t axis);
 
-// So many copies of the value, one behind the other along the axis.
+// `count` copies of the value, one behind the other along the axis.
 Expected<ValueId> repeated(Emitter& emitter, ValueId x, std::int64_t axis, std::int64_t count);
 
 // With copies of one number before and after the axis.

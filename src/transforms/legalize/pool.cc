@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "ops/known.h"
 #include "transforms/legalize/pick.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -139,7 +139,7 @@ Replacement avg_pool2d(const Site& site) {
   for (const std::int64_t row : counts[0]) {
     for (const std::int64_t column : counts[1]) factors.push_back(area / static_cast<double>(row * column));
   }
-  const ValueId map = constant_of(emitter, factors, DType::kF32, {1, 1, std::ssize(counts[0]), std::ssize(counts[1])});
+  const ValueId map = emitter.floats(factors, DType::kF32, {1, 1, std::ssize(counts[0]), std::ssize(counts[1])});
   return replaced_by(emitter.binary(Op::kMul, value, map));
 }
 

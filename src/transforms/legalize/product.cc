@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/known.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -48,7 +48,7 @@ Expected<Mask> mask_of(const Site& site) {
   std::vector<double> numbers;
   for (const std::byte seen : bytes.bytes()) numbers.push_back(seen != std::byte{} ? 0 : kHidden);
   const bool hides_all = has_row_of_zeros(bytes.bytes(), known->sizes.empty() ? 1 : known->sizes.back());
-  return Mask{constant_of(emitter, numbers, DType::kF32, known->sizes), hides_all ? std::optional(mask) : std::nullopt};
+  return Mask{emitter.floats(numbers, DType::kF32, known->sizes), hides_all ? std::optional(mask) : std::nullopt};
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ Replacement attention_to_products(const Site& site) {
         numbers.push_back(j > i ? kHidden : 0);
       }
     }
-    const ValueId causal = constant_of(emitter, numbers, DType::kF32, {queries.value(), keys.value()});
+    const ValueId causal = emitter.floats(numbers, DType::kF32, {queries.value(), keys.value()});
     scores = TRY(emitter.binary(Op::kAdd, scores, causal));
   }
   const std::int64_t last = emitter.rank(scores) - 1;

@@ -2,9 +2,9 @@
 // reshapes meet each other and vanish.
 #include <algorithm>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -86,7 +86,7 @@ Replacement fold_into_linear(const Site& site) {
   std::vector<ValueId> operands{x, site.inputs[1]};
   if (maker->op == Op::kMul) {
     for (std::size_t i = 0; i < folded.size(); ++i) folded[i] *= (*numbers)[i % inputs];
-    operands[1] = constant_of(site.emitter, folded, DType::kF32, sizes);
+    operands[1] = site.emitter.floats(folded, DType::kF32, sizes);
     if (site.inputs.size() > 2) operands.push_back(site.inputs[2]);
     return replaced_by(site.emitter.emit(Op::kLinear, NoAttrs{}, std::move(operands)));
   }
@@ -95,7 +95,7 @@ Replacement fold_into_linear(const Site& site) {
   if (!bias) return unchanged();
   std::vector<double> sums = *bias;
   for (std::size_t i = 0; i < folded.size(); ++i) sums[i / inputs] += folded[i] * (*numbers)[i % inputs];
-  operands.push_back(constant_of(site.emitter, sums, DType::kF32, {sizes[0]}));
+  operands.push_back(site.emitter.floats(sums, DType::kF32, {sizes[0]}));
   return replaced_by(site.emitter.emit(Op::kLinear, NoAttrs{}, std::move(operands)));
 }
 

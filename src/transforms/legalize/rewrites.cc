@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "transforms/simplify/weights.h"
+#include "ops/known.h"
 
 namespace isthmus::rewrites {
 
@@ -18,7 +18,7 @@ Replacement formed(const Site& site, std::span<const OpForm> forms) {
 bool is_float(const Site& site) { return site.result().dtype == DType::kF32; }
 
 ValueId number(Emitter& emitter, double value, std::size_t rank) {
-  return constant_of(emitter, {value}, DType::kF32, std::vector<std::int64_t>(rank, 1));
+  return emitter.floats({value}, DType::kF32, std::vector<std::int64_t>(rank, 1));
 }
 
 Expected<ValueId> with_number(Emitter& emitter, Op op, ValueId x, double value) {

@@ -6,7 +6,6 @@
 #include "transforms/legalize/pick.h"
 #include "transforms/legalize/probe.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -49,7 +48,7 @@ Replacement part_of_symbolic(const Site& site) {
   const Moved moved = TRY(moved_last(emitter, site.inputs[0], attrs.axis));
   const Shape turned = emitter.shape(moved.value);
   const ValueId image = TRY(emitter.reshape(moved.value, {1, channels, shape[at], 1}));
-  const ValueId weights = constant_of(emitter, filters, DType::kF32, {channels.value(), 1, window, 1});
+  const ValueId weights = emitter.floats(filters, DType::kF32, {channels.value(), 1, window, 1});
   const ConvAttrs conv{{attrs.step, 1}, {0, 0, 0, 0}, {1, 1}, channels.value()};
   const ValueId part = TRY(emitter.emit(Op::kConv2d, conv, {image, weights}));
   const Dim size = emitter.size(part, 2);
@@ -145,7 +144,7 @@ Replacement repeated_pixels(const Site& site) {
   const Dim channels = site.emitter.size(site.inputs[0], 1);
   if (!rows || !columns || !is_countable(channels) || channels.value() > kMaxChannels) return unchanged();
   const std::vector<double> ones(static_cast<std::size_t>(channels.value() * *rows * *columns), 1);
-  const ValueId filters = constant_of(site.emitter, ones, DType::kF32, {channels.value(), 1, *rows, *columns});
+  const ValueId filters = site.emitter.floats(ones, DType::kF32, {channels.value(), 1, *rows, *columns});
   const ConvTransposeAttrs attrs{{*rows, *columns}, {0, 0, 0, 0}, {1, 1}, channels.value()};
   return replaced_by(site.emitter.emit(Op::kConvTranspose2d, attrs, {site.inputs[0], filters}));
 }

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::rewrites {
 namespace {
@@ -110,7 +110,7 @@ Replacement expand_by_ones(const Site& site) {
     if (count > kMaxOnes / std::max<std::int64_t>(wanted[i].value(), 1)) {
       value = TRY(site.emitter.binary(
           Op::kMul, value,
-          constant_of(site.emitter, std::vector<double>(static_cast<std::size_t>(count), 1), DType::kF32, ones)));
+          site.emitter.floats(std::vector<double>(static_cast<std::size_t>(count), 1), DType::kF32, ones)));
       std::ranges::fill(ones, 1);
       count = 1;
     }
@@ -120,7 +120,7 @@ Replacement expand_by_ones(const Site& site) {
   if (count > 1) {
     value = TRY(site.emitter.binary(
         Op::kMul, value,
-        constant_of(site.emitter, std::vector<double>(static_cast<std::size_t>(count), 1), DType::kF32, ones)));
+        site.emitter.floats(std::vector<double>(static_cast<std::size_t>(count), 1), DType::kF32, ones)));
   }
   return std::optional(value);
 }

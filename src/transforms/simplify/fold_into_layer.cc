@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/simplify/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {
@@ -74,10 +74,10 @@ Replacement fold_into_layer(const Site& site) {
       bias[c] += site.node.op == Op::kSub ? -(*numbers)[c] : (*numbers)[c];
     }
   }
-  if (is_factor) inputs[1] = constant_of(site.emitter, *weights, DType::kF32, sizes);
+  if (is_factor) inputs[1] = site.emitter.floats(*weights, DType::kF32, sizes);
   const bool has_bias = is_offset || layer.inputs.size() > 2;
   if (has_bias) {
-    inputs.push_back(constant_of(site.emitter, bias, DType::kF32, {static_cast<std::int64_t>(channels)}));
+    inputs.push_back(site.emitter.floats(bias, DType::kF32, {static_cast<std::int64_t>(channels)}));
   }
   return replaced_by(site.emitter.emit(layer.op, layer.attrs, std::move(inputs)));
 }

@@ -4,7 +4,6 @@
 
 #include "ops/known.h"
 #include "transforms/simplify/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {
@@ -16,8 +15,13 @@ struct Neutral {
 };
 
 constexpr Neutral kNeutrals[] = {
-    {Op::kAdd, 0, true},        {Op::kSub, 0, false},      {Op::kMul, 1, true},        {Op::kDiv, 1, false},
-    {Op::kLogicalAnd, 1, true}, {Op::kLogicalOr, 0, true}, {Op::kLogicalXor, 0, true},
+    {.op = Op::kAdd, .number = 0, .is_on_both_sides = true},
+    {.op = Op::kSub, .number = 0, .is_on_both_sides = false},
+    {.op = Op::kMul, .number = 1, .is_on_both_sides = true},
+    {.op = Op::kDiv, .number = 1, .is_on_both_sides = false},
+    {.op = Op::kLogicalAnd, .number = 1, .is_on_both_sides = true},
+    {.op = Op::kLogicalOr, .number = 0, .is_on_both_sides = true},
+    {.op = Op::kLogicalXor, .number = 0, .is_on_both_sides = true},
 };
 
 bool is_all(const Site& site, std::size_t i, double wanted) {

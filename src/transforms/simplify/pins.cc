@@ -5,7 +5,6 @@
 #include "ops/known.h"
 #include "ops/table.h"
 #include "transforms/simplify/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus {
 namespace {

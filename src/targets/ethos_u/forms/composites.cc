@@ -130,15 +130,15 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
     result.eps = static_cast<std::int32_t>(std::min(std::nearbyint(std::ldexp(mantissa, 31)), 0x1p31 - 1));
     result.eps_shift = 31 - exponent;
     // eps >> (eps_shift - 2n) is at most 2^29, and above 2^26 where that is what limits n.
-    result.most_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
-    if (result.most_shift < 1) return std::nullopt;
+    result.max_shift = std::min(31, static_cast<int>(std::floor((result.eps_shift - 2) / 2.0)));
+    if (result.max_shift < 1) return std::nullopt;
   }
   const double root = std::sqrt(static_cast<double>(count));
-  const double most_weight = largest(weight, 1) * root;
-  const double most = most_weight + largest(bias, 0);
+  const double max_weight = largest(weight, 1) * root;
+  const double most = max_weight + largest(bias, 0);
   if (!std::isfinite(most)) return std::nullopt;
   const int unit_bits = 29 - log2_above(std::max(most, 0x1p-60));
-  const int weight_bits = std::min(29 - log2_above(std::max(most_weight, 0x1p-60)), unit_bits + 32);
+  const int weight_bits = std::min(29 - log2_above(std::max(max_weight, 0x1p-60)), unit_bits + 32);
   result.weight = integers_of(weight, 1, std::ldexp(root, weight_bits));
   result.weight_shift = 30 + weight_bits - unit_bits;
   result.bias = integers_of(bias, 0, std::ldexp(1, unit_bits));

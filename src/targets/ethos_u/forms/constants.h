@@ -155,7 +155,7 @@ struct LayerNormConstants {
   std::int32_t times = 1;             // P: factor on differences to the mean
   std::optional<ShiftedFactor> mean;  // P / C, of sums; nothing where P is C, the count of numbers in a row
   std::int32_t square_shift = 0;      // p, even: of the sums of squares of parts
-  std::int32_t most_shift = 31;       // the largest n: more would lose the epsilon
+  std::int32_t max_shift = 31;        // the largest n: more would lose the epsilon
   std::int32_t eps = 0;               // of 31 bits
   std::int32_t eps_shift = 0;         // at n: eps >> (eps_shift - 2n)
   std::int32_t product_shift = 0;     // k

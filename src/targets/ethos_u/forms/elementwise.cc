@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "interpret/quantized_types.h"
+#include "ops/known.h"
 #include "ops/table.h"
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/forms/mantissa.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
@@ -160,11 +160,28 @@ constexpr FormRow kElementwiseForms[] = {
     pair_row<tosa::Op::kSub>(Op::kSub),
     pair_row<tosa::Op::kMinimum>(Op::kMinimum),
     pair_row<tosa::Op::kMaximum>(Op::kMaximum),
-    {Op::kMul, tosa::Op::kMul, same_order, refuse_two_ranks, mul, true, WideReads::kForWide},
-    {Op::kDiv, tosa::Op::kTable, same_order, refuse_two_ranks, div, true, WideReads::kForWide},
-    {Op::kRescale, tosa::Op::kRescale, same_order, nullptr, rescale, true},
-    {Op::kClamp, tosa::Op::kClamp, same_order, nullptr, clamp},
-    {Op::kPow, tosa::Op::kTable, first_alone, refuse_two_tensors, table_of_first, false, WideReads::kForWide},
+    {.op = Op::kMul,
+     .core = tosa::Op::kMul,
+     .order = same_order,
+     .refusal = refuse_two_ranks,
+     .lower = mul,
+     .has_bounds = true,
+     .wide_reads = WideReads::kForWide},
+    {.op = Op::kDiv,
+     .core = tosa::Op::kTable,
+     .order = same_order,
+     .refusal = refuse_two_ranks,
+     .lower = div,
+     .has_bounds = true,
+     .wide_reads = WideReads::kForWide},
+    {.op = Op::kRescale, .core = tosa::Op::kRescale, .order = same_order, .lower = rescale, .has_bounds = true},
+    {.op = Op::kClamp, .core = tosa::Op::kClamp, .order = same_order, .lower = clamp},
+    {.op = Op::kPow,
+     .core = tosa::Op::kTable,
+     .order = first_alone,
+     .refusal = refuse_two_tensors,
+     .lower = table_of_first,
+     .wide_reads = WideReads::kForWide},
 };
 
 }  // namespace

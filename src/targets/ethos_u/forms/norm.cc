@@ -6,7 +6,7 @@
 //   x = RESCALE(in); sum = REDUCE_SUM(x); d = P * x - sum: P times the difference to the mean, exact where P is C
 //   where it is not, sum = REDUCE_SUM(MUL(REDUCE_SUM(x of each part), mean)): the parts of P times the mean
 //   a = MAX(P * RESCALE(REDUCE_MAX(in)) - sum, sum - P * RESCALE(REDUCE_MIN(in))): the greatest difference
-//   n = MIN(CLZ(MAX(a, 1)), most_shift); t = (d << (n - 1)) >> 16: 16 bits, as many of them used as the row allows
+//   n = MIN(CLZ(MAX(a, 1)), max_shift); t = (d << (n - 1)) >> 16: 16 bits, as many of them used as the row allows
 //   high = floor(t * t / 2^16), low = t * t - (high << 16)
 //   s = REDUCE_SUM(high), rest = REDUCE_SUM(low); carry = floor(rest / 2^16)
 //   s = s + carry, rest = rest - (carry << 16): two numbers, because 32 bits do not hold the sum of squares
@@ -22,10 +22,10 @@
 
 #include <algorithm>
 
+#include "ops/known.h"
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/forms/mantissa.h"
 #include "targets/ethos_u/limits.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
@@ -140,7 +140,7 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const Operand above = out.binary(tosa::Op::kSub, extreme(tosa::Op::kReduceMax), sum);
   const Operand below = out.binary(tosa::Op::kSub, sum, extreme(tosa::Op::kReduceMin));
   const Operand reach = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kMaximum, above, below), 1);
-  const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants->most_shift);
+  const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants->max_shift);
 
   // Squares in two numbers, whose sums fit 32 bits.
   const Operand t = out.shift_right(out.shift_left(difference, out.binary(tosa::Op::kSub, n, 1)), 16);
@@ -176,7 +176,13 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
 }
 
 constexpr FormRow kNormForms[] = {
-    {Op::kLayerNorm, tosa::Op::kTable, layer_norm_order, refuse_layer_norm, layer_norm, true, WideReads::kAlways},
+    {.op = Op::kLayerNorm,
+     .core = tosa::Op::kTable,
+     .order = layer_norm_order,
+     .refusal = refuse_layer_norm,
+     .lower = layer_norm,
+     .has_bounds = true,
+     .wide_reads = WideReads::kAlways},
 };
 
 }  // namespace

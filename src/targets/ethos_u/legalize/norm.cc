@@ -4,9 +4,9 @@
 #include <iterator>
 #include <numeric>
 
+#include "ops/known.h"
 #include "targets/ethos_u/legalize/legalize.h"
 #include "transforms/legalize/pick.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
@@ -21,8 +21,8 @@ Expected<ValueId> scaled_by_channel(Emitter& emitter, ValueId x, const Numbers& 
   for (std::size_t i = 2; i < shape.size(); ++i) pixels *= shape[i].value();
   const ValueId image = shape.size() == 4 ? x : TRY(emitter.reshape(x, {shape[0], channels, pixels, 1}));
   const ConvAttrs attrs{{1, 1}, {0, 0, 0, 0}, {1, 1}, channels};
-  const ValueId filters = constant_of(emitter, factor, DType::kF32, {channels, 1, 1, 1});
-  const ValueId bias = constant_of(emitter, summand, DType::kF32, {channels});
+  const ValueId filters = emitter.floats(factor, DType::kF32, {channels, 1, 1, 1});
+  const ValueId bias = emitter.floats(summand, DType::kF32, {channels});
   return emitter.reshape(TRY(emitter.emit(Op::kConv2d, attrs, {image, filters, bias})), shape);
 }
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <iterator>
 
+#include "ops/known.h"
 #include "ops/table.h"
 #include "targets/ethos_u/legalize/legalize.h"
 #include "targets/ethos_u/limits.h"
 #include "transforms/legalize/rewrites.h"
-#include "transforms/simplify/weights.h"
 
 namespace isthmus::ethos_u {
 namespace {
@@ -62,7 +62,7 @@ Replacement finite_constants(const Site& site, Device) {
       if (std::isnan(number)) return unchanged();
       if (!std::isfinite(number) || number <= kHides) number = std::clamp(number, -kFar, kFar);
     }
-    inputs[i] = constant_of(site.emitter, *numbers, DType::kF32, site.constant(i)->sizes);
+    inputs[i] = site.emitter.floats(*numbers, DType::kF32, site.constant(i)->sizes);
     is_changed = true;
   }
   return is_changed ? replaced_by(site.emitter.emit(site.node.op, site.node.attrs, std::move(inputs))) : unchanged();
@@ -75,7 +75,7 @@ Replacement quotient(const Site& site, Device) {
   if (!divisors) return unchanged();
   for (double& number : *divisors) number = 1 / number;
   if (!is_finite(*divisors)) return unchanged();
-  const ValueId factors = constant_of(emitter, *divisors, DType::kF32, site.constant(1)->sizes);
+  const ValueId factors = emitter.floats(*divisors, DType::kF32, site.constant(1)->sizes);
   return replaced_by(emitter.binary(Op::kMul, site.inputs[0], factors));
 }
 
