@@ -1,6 +1,7 @@
 // What a stage has to say that is not a failure. Libraries append here; only the command line prints.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@ struct Diagnostic {
   std::string code;  // stable: users and tests grep it
   std::string node;  // the value's name in the graph; empty where it concerns the whole model
   std::string text;
+  std::string cause = {};  // the part of the text that says why, where errors quote it
+  std::size_t line = 0;    // of the user's configuration, where the text is about one
 };
 
 class Diagnostics {

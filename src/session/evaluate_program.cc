@@ -48,12 +48,17 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
                                       Diagnostics& diagnostics, const std::function<bool(double)>& progress) {
   ProgramOptions on_one_thread = options.program;
   on_one_thread.threads = 1;
-  const LoadedProgram program = TRY(load_program(file, on_one_thread));
+  // With the pool that it runs on.
+  const auto load_method = [&]() -> Expected<std::shared_ptr<run::Method>> {
+    const auto program = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
+    return std::shared_ptr<run::Method>(program, &program->method);
+  };
+  const std::shared_ptr<run::Method> method = TRY(load_method());
   const Graph& graph = reference.model.graph;
   PrepareOptions wanted = options.prepare;
   // A program of fixed sizes is compared with the model at just these sizes.
-  for (std::size_t i = 0; i < program.method.inputs().size() && i < graph.inputs().size(); ++i) {
-    const run::TensorInfo& input = program.method.inputs()[i];
+  for (std::size_t i = 0; i < method->inputs().size() && i < graph.inputs().size(); ++i) {
+    const run::TensorInfo& input = method->inputs()[i];
     if (!input.is_dynamic) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = input.sizes;
   }
   const Prepared prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
@@ -65,18 +70,14 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
   FloatModel float_model(prepared, examples);
   const RunnerMaker in_float = TRY(float_model.runners());
   const IoQuant quant =
-      TRY(within(io_quant_of(file.bytes, program.method.inputs().size(), program.method.output_count()), file.path));
-  const RunnerMaker runner = [&]() -> Expected<Runner> {
-    const auto own = std::make_shared<LoadedProgram>(TRY(load_program(file, on_one_thread)));
-    Runner as_it_is = [own](std::span<const Tensor> inputs) { return own->method.run(inputs); };
-    return with_float_io(std::move(as_it_is), quant);
-  };
+      TRY(within(io_quant_of(file.bytes, method->inputs().size(), method->output_count()), file.path));
+  const RunnerMaker runner = program_runners(load_method, quant, method);
   const auto report = [&](std::size_t done) {
     const auto count = samples->count();
     return !progress || progress(count ? static_cast<double>(done) / static_cast<double>(*count) : 0);
   };
   // Where one of them has states, each sample waits for the one before.
-  const bool has_states = !prepared.graph.states().empty() || !program.method.states().empty();
+  const bool has_states = !prepared.graph.states().empty() || !method->states().empty();
   const std::size_t threads = has_states ? 1 : options.program.threads;
   return within(evaluate_side_by_side(in_float, runner, *samples, labels, threads, report),
                 options.data.is_empty() ? file.path : fmt::format("{} on {}", file.path, options.data.name()));

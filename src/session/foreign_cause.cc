@@ -10,11 +10,7 @@
 namespace isthmus {
 
 std::string_view foreign_cause(const Diagnostic& entry) {
-  constexpr std::string_view kBefore = "stays foreign: ";
-  constexpr std::string_view kUnknownName = "no op of the table has this name";
-  const std::size_t at = entry.code == "foreign-op" ? entry.text.find(kBefore) : std::string::npos;
-  if (at == std::string::npos || entry.text.ends_with(kUnknownName)) return {};
-  return std::string_view(entry.text).substr(at + kBefore.size());
+  return entry.code == "foreign-op" ? std::string_view(entry.cause) : std::string_view();
 }
 
 Expected<void> demand_known_calls(const Graph& graph, const Diagnostics& diagnostics) {

@@ -60,6 +60,7 @@ void dequantize_outputs(const IoQuant& quant, std::vector<std::optional<Tensor>>
 }
 
 Runner with_float_io(Runner inner, IoQuant quant) {
+  if (quant.is_empty()) return inner;
   return [inner = std::move(inner),
           quant = std::move(quant)](std::span<const Tensor> given) -> Expected<std::vector<std::optional<Tensor>>> {
     std::vector<Tensor> inputs(given.begin(), given.end());

@@ -32,19 +32,25 @@ IoQuant io_quant_of(const Graph& graph) {
 
 }  // namespace
 
-RunnerMaker program_runners(const Blob& program, const Graph* graph, std::shared_ptr<run::Method> loaded) {
+RunnerMaker program_runners(MethodLoader load, IoQuant quant, std::shared_ptr<run::Method> loaded) {
   // Copies of the maker share it: it goes to one runner.
   const auto spare = std::make_shared<std::shared_ptr<run::Method>>(std::move(loaded));
-  return [program, graph, spare]() -> Expected<Runner> {
+  return [load = std::move(load), quant = std::move(quant), spare]() -> Expected<Runner> {
     std::shared_ptr<run::Method> method = std::exchange(*spare, nullptr);
     if (method == nullptr) {
-      method = std::make_shared<run::Method>(TRY(run::Method::load(program)));
+      method = TRY(load());
     } else {
       method->reset();
     }
-    Runner runner = [method](std::span<const Tensor> inputs) { return method->run(inputs); };
-    return graph == nullptr ? runner : with_float_io(std::move(runner), io_quant_of(*graph));
+    return with_float_io([method](std::span<const Tensor> inputs) { return method->run(inputs); }, quant);
   };
+}
+
+RunnerMaker program_runners(const Blob& program, const Graph* graph, std::shared_ptr<run::Method> loaded) {
+  const auto load = [program]() -> Expected<std::shared_ptr<run::Method>> {
+    return std::make_shared<run::Method>(TRY(run::Method::load(program)));
+  };
+  return program_runners(load, graph == nullptr ? IoQuant() : io_quant_of(*graph), std::move(loaded));
 }
 
 RunnerMaker reference_runners(const Graph& graph) {

@@ -1,6 +1,7 @@
 // Programs and graphs as something that computes outputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/bytes.h"
@@ -8,12 +9,17 @@
 #include "interpret/integer.h"
 #include "ir/graph.h"
 #include "program/run/method.h"
+#include "session/io_quant.h"
 
 namespace isthmus {
 
-// Runners of one thread each. The program must outlive them. With the graph that the program was compiled from, which
-// must outlive them too, quantized inputs and outputs are converted from and to float. `loaded` is the program where it
-// is loaded already: the first runner takes it, at its initial state.
+// Runners of one thread each, which take and give floats. Each loads its own program, but for the first: it takes the
+// one that is `loaded` already, at its initial state.
+using MethodLoader = std::function<Expected<std::shared_ptr<run::Method>>()>;
+RunnerMaker program_runners(MethodLoader load, IoQuant quant, std::shared_ptr<run::Method> loaded = nullptr);
+
+// Of a program that outlives them. With the graph that it was compiled from, quantized inputs and outputs are converted
+// from and to float.
 RunnerMaker program_runners(const Blob& program, const Graph* graph = nullptr,
                             std::shared_ptr<run::Method> loaded = nullptr);
 

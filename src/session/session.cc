@@ -117,8 +117,7 @@ Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, co
     for (const auto& [name, value] : graph.aliases()) nodes.push_back(name);
     std::string near;
     for (const QuantRule& rule : config.rules) {
-      const bool is_meant = entry.text.find(fmt::format(":{}: ", rule.line)) != std::string::npos;
-      if (!is_meant) continue;
+      if (rule.line != entry.line) continue;
       for (const std::string_view name : rule.node.empty()
                                              ? near_words(rule.module, std::vector(modules.begin(), modules.end()), 3)
                                              : near_words(rule.node, nodes, 3)) {

@@ -20,7 +20,7 @@
 namespace isthmus {
 namespace {
 
-// Far beyond what anybody writes; rules times nodes times globs stays small.
+// Far beyond real files; rules times nodes times globs stays small.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLongestGlob = 200;
@@ -355,9 +355,12 @@ std::vector<NodeSettings> settings_of(const Graph& graph, const QuantConfig& con
       follow(rule, settings[i]);
     }
     if (has_matched) continue;
-    diagnostics.warn(
-        "unused-rule", "",
-        fmt::format("{}:{}: no node of the model matches {}", harmless(config.file), rule.line, globs_text(rule)));
+    diagnostics.add({.severity = Severity::kWarning,
+                     .code = "unused-rule",
+                     .node = "",
+                     .text = fmt::format("{}:{}: no node of the model matches {}", harmless(config.file), rule.line,
+                                         globs_text(rule)),
+                     .line = rule.line});
   }
   const PinnedFlow pinned = pinned_flow(graph);
   for (std::size_t i = 0; i < settings.size(); ++i) {
