@@ -22,7 +22,8 @@ std::string where(const Explanation& of) {
 }
 
 void add_member(const Explanation::GroupMember& member, std::size_t width, std::string& out) {
-  out += fmt::format("    {:<{}}", "%" + member.value, width);
+  const bool is_alone = !member.own && !member.tie;
+  out += fmt::format("    {:<{}}", "%" + member.value, is_alone ? 0 : width);
   if (member.own) {
     out += fmt::format("  loses {:.1f} bits of [{:.4g}, {:.4g}]", member.bits_lost, member.own->min, member.own->max);
   }

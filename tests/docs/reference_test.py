@@ -147,6 +147,13 @@ class Links(unittest.TestCase):
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
                 self.assertTrue((page.parent / target).exists(), f"{page.name} names {target}")
 
+    def test_functions_that_the_source_page_names_are_there(self):
+        steps = re.findall(r"`([A-Za-z_:]+)`\s+\(`([^`]+)`\)", (SOURCE / "src/README.md").read_text())
+        self.assertGreater(len(steps), 15)
+        for function, file in steps:
+            text = (SOURCE / "src" / file).read_text()
+            self.assertRegex(text, rf"\b{function.split('::')[-1]}\(", f"src/README.md: {function} in {file}")
+
 
 if __name__ == "__main__":
     unittest.main()
