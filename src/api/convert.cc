@@ -99,7 +99,7 @@ Expected<PrepareOptions> prepare_options(const v1::Options& options) {
   if (result.target == nullptr) return bad_input(fmt::format("no target is called {}", options.target));
   result.shapes.inputs = options.shapes;
   result.shapes.batch = options.batch;
-  result.shapes.most_batch = options.max_batch;
+  result.shapes.max_batch = options.max_batch;
   return result;
 }
 

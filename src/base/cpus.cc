@@ -47,7 +47,7 @@ std::optional<double> quota_of(const std::filesystem::path& group) {
 
 // Of a group and all that it is in; inside a container the path of the group may be one of the host's, with only its
 // last part or nothing of it there.
-std::optional<double> least_quota(const std::filesystem::path& mount, std::filesystem::path group) {
+std::optional<double> min_quota(const std::filesystem::path& mount, std::filesystem::path group) {
   std::optional<double> least;
   while (true) {
     const std::filesystem::path place = group.empty() ? mount : mount / group;
@@ -74,7 +74,7 @@ std::optional<double> cgroup_cpus(const std::filesystem::path& root) {
     const std::vector<std::filesystem::path> mounts =
         controllers.empty() ? std::vector{mount} : std::vector{mount / controllers, mount / "cpu"};
     for (const std::filesystem::path& place : mounts) {
-      if (const auto quota = least_quota(place, group); quota && (!least || *quota < *least)) least = quota;
+      if (const auto quota = min_quota(place, group); quota && (!least || *quota < *least)) least = quota;
     }
   }
   return least;

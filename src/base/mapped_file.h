@@ -9,7 +9,7 @@ namespace isthmus {
 
 class MappedFile {
  public:
-  // As `map_file`, which is for everybody who lets the system decide when to forget pages.
+  // As `map_file`, for callers that let the system decide when to drop pages.
   static Expected<MappedFile> open(const std::string& path);
 
   const Blob& bytes() const { return bytes_; }

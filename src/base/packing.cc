@@ -10,7 +10,7 @@ namespace {
 bool meet(const Block& a, const Block& b) { return a.first <= b.last && b.first <= a.last; }
 
 // What is alive at some step is alive when one of its blocks begins.
-std::uint64_t most_alive(const std::vector<Block>& blocks) {
+std::uint64_t max_alive(const std::vector<Block>& blocks) {
   std::vector<std::pair<std::size_t, std::int64_t>> changes;
   for (const Block& block : blocks) {
     if (block.first > block.last) continue;
@@ -28,7 +28,7 @@ std::uint64_t most_alive(const std::vector<Block>& blocks) {
 
 Packing pack(std::vector<Block> blocks, std::uint64_t alignment) {
   for (Block& block : blocks) block.size = (block.size + alignment - 1) / alignment * alignment;
-  Packing result{std::vector<std::uint64_t>(blocks.size(), 0), 0, most_alive(blocks)};
+  Packing result{std::vector<std::uint64_t>(blocks.size(), 0), 0, max_alive(blocks)};
   std::vector<std::size_t> by_size(blocks.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
   std::ranges::stable_sort(by_size, std::ranges::greater{}, [&](std::size_t i) { return blocks[i].size; });

@@ -114,7 +114,7 @@ namespace {
 
 // Where a model has states, a sample says something only behind those before it: the samples that judge are the start
 // of a sequence, of the last one where there are several, which calibration does not see then.
-Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::size_t most_seen,
+Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::size_t max_seen,
                                     Diagnostics& diagnostics) {
   std::vector<InputData> inputs = inputs_with(graph, std::nullopt);
   HeldOut result;
@@ -125,7 +125,7 @@ Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::s
   for (std::size_t count = 0; auto sample = TRY(samples.next()); ++count) {
     TRY(check_finite(graph, *sample, count));
     for (std::size_t i = 0; i < inputs.size(); ++i) add(inputs[i], (*sample)[i], count);
-    if (count < std::min(length, most_seen)) result.seen.push_back(*sample);
+    if (count < std::min(length, max_seen)) result.seen.push_back(*sample);
     if (count >= last && count - last < kMaxHeldOut) result.samples.push_back(*std::move(sample));
   }
   warn_of_inputs(graph, inputs, diagnostics);
@@ -139,8 +139,8 @@ Expected<HeldOut> hold_out_sequence(const Graph& graph, Samples& samples, std::s
 }  // namespace
 
 Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::optional<Sample>& example,
-                           std::size_t most_seen, Diagnostics& diagnostics) {
-  if (!graph.states().empty()) return hold_out_sequence(graph, samples, most_seen, diagnostics);
+                           std::size_t max_seen, Diagnostics& diagnostics) {
+  if (!graph.states().empty()) return hold_out_sequence(graph, samples, max_seen, diagnostics);
   std::vector<InputData> inputs = inputs_with(graph, example);
   HeldOut result;
   result.left_out = numbers_left_out(samples.count().value_or(0));
@@ -153,7 +153,7 @@ Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::opti
     const bool is_left_out = std::ranges::binary_search(result.left_out, count);
     if (is_left_out) {
       result.samples.push_back(*std::move(sample));
-    } else if (result.seen.size() < most_seen) {
+    } else if (result.seen.size() < max_seen) {
       result.seen.push_back(*std::move(sample));
     }
   }
@@ -165,7 +165,7 @@ Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::opti
   if (takes_example) {
     // All samples serve for ranges then.
     for (Sample& sample : result.samples) {
-      if (result.seen.size() < most_seen) result.seen.push_back(std::move(sample));
+      if (result.seen.size() < max_seen) result.seen.push_back(std::move(sample));
     }
     result.samples = {*example};
     result.left_out.clear();

@@ -37,7 +37,7 @@ std::vector<std::size_t> numbers_left_out(std::size_t count);
 // with states it is the start of the last sequence, or of the data where these are one sequence, which calibration sees
 // then.
 Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::optional<Sample>& example,
-                           std::size_t most_seen, Diagnostics& diagnostics);
+                           std::size_t max_seen, Diagnostics& diagnostics);
 
 // The same where only statistics are left of the samples.
 HeldOut hold_out(const Graph& graph, const Statistics& statistics, const std::optional<Sample>& example,

@@ -36,7 +36,7 @@ Expected<BenchSummary> bench_program(const BenchOptions& options, const run::Mea
   LoadedProgram program = TRY(load_program(TRY(open_file(options.file)), options.program));
   const double load_seconds = watch.seconds();
   const std::vector<Tensor> inputs =
-      TRY(options.inputs.empty() ? within(run::plain_inputs(program.method, program.most_bytes), options.file)
+      TRY(options.inputs.empty() ? within(run::plain_inputs(program.method, program.max_bytes), options.file)
                                  : read_arrays(options.inputs));
   const auto measured = TRY(within(run::measure(program.method, inputs, measure_options), options.file));
   return BenchSummary{options.file, program.threads, load_seconds, measured};

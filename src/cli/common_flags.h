@@ -19,7 +19,7 @@ struct CommonFlags {
 // --json, -q, and -v where `verbose` says what it adds.
 void add_common_flags(CLI::App& command, CommonFlags& flags, const std::string& verbose = {});
 
-// A whole number that is no less.
+// A whole number, at least this.
 CLI::Validator at_least(std::int64_t min);
 
 // An option under its former name: it works as before and is not shown in the help.

@@ -67,7 +67,7 @@ Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
   PrepareOptions result;
   result.target = find_target(options.target);
   result.shapes.batch = options.batch;
-  result.shapes.most_batch = options.max_batch;
+  result.shapes.max_batch = options.max_batch;
   for (const std::string& text : options.shapes) result.shapes.inputs.insert(TRY(read_shape(text)));
   return result;
 }

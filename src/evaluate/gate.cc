@@ -71,7 +71,7 @@ class Gate {
 
   QuantConfig run() {
     if (on_.empty() && asked_for_.empty()) return wanted_;
-    // What cannot be compared is no worse; the caller finds out why.
+    // What cannot be compared counts as not worse; the caller finds out why.
     auto first = score(wanted_);
     if (!first) return wanted_;
     score_ = *std::move(first);

@@ -42,7 +42,7 @@ class SideBySide final : public Samples {
     Outputs found;
   };
 
-  // So many for each thread that none waits long for the last.
+  // Samples for each thread: enough that none waits long for the last.
   static constexpr std::size_t kAhead = 4;
 
   Expected<void> run_ahead() {

@@ -31,9 +31,9 @@ const Root* verified_root(const Blob& bytes, const char* identifier) {
   constexpr flatbuffers::uoffset_t kMaxDepth = 16;
   if (bytes.size() < 8 || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return nullptr;
   // Tables may be shared, and a few shared ones can unfold to billions. Honest ones take 8 bytes each.
-  const auto most_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4);
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4);
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.bytes().data());
-  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, most_tables);
+  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, max_tables);
   if (!verifier.VerifyBuffer<Root>(identifier)) return nullptr;
   return flatbuffers::GetRoot<Root>(data);
 }

@@ -141,7 +141,7 @@ Expected<Graph> with_requested_shapes(const Graph& graph, const ShapeRequest& re
     TRY(wanted.fix_input(*found, sizes));
   }
   if (request.batch) TRY(wanted.fix_batch(*request.batch));
-  if (request.most_batch) TRY(wanted.bound_batch(*request.most_batch));
+  if (request.max_batch) TRY(wanted.bound_batch(*request.max_batch));
   return wanted.result(sizes_wanted);
 }
 

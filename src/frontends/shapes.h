@@ -18,7 +18,7 @@ namespace isthmus {
 struct ShapeRequest {
   std::map<std::string, std::vector<std::int64_t>> inputs;  // by name of an input, or input_0, input_1, ...
   std::optional<std::int64_t> batch;                        // the first size of every input
-  std::optional<std::int64_t> most_batch;                   // its upper bound
+  std::optional<std::int64_t> max_batch;                    // its upper bound
 };
 
 // What a target does with sizes that the model leaves open.

@@ -42,14 +42,14 @@ std::string to_text(const CauseRow& row) {
                      row.text, row.code);
 }
 
-HostCauses::HostCauses(const Outcome& outcome) : outcome_(outcome), blamed_(outcome.graph.nodes().size()) {
-  for (std::uint32_t i = 0; i < blamed_.size(); ++i) {
+HostCauses::HostCauses(const Outcome& outcome) : outcome_(outcome), causes_(outcome.graph.nodes().size()) {
+  for (std::uint32_t i = 0; i < causes_.size(); ++i) {
     const NodeId id{i};
     if (!is_on_host(id)) continue;
     const bool is_dequantize = std::holds_alternative<DequantizeAttrs>(outcome.graph[id].attrs);
-    if (computes(id) || !is_dequantize) blame_makers(id);
+    if (computes(id) || !is_dequantize) add_producers(id);
   }
-  for (std::uint32_t i = 0; i < blamed_.size(); ++i) blame_readers(NodeId{i});
+  for (std::uint32_t i = 0; i < causes_.size(); ++i) add_readers(NodeId{i});
   find_device_around();
   is_split_ = outcome.places.segments.size() > 1 && delegates_with(roots()) < outcome.places.segments.size();
 }
@@ -80,25 +80,25 @@ void HostCauses::find_device_around() {
 }
 
 // A conversion is never a cause: another node causes it.
-void HostCauses::blame_makers(NodeId id) {
+void HostCauses::add_producers(NodeId id) {
   const Graph& graph = outcome_.graph;
   if (computes(id) && (!is_about_types(*outcome_.host_reason(id)) || kept_in_float(id))) return;
   for (const ValueId input : graph[id].inputs) {
     if (graph.producer(input) == nullptr || fits(outcome_.target, graph.type(input))) continue;
     const NodeId maker{graph[input].index};
-    if (is_on_host(maker) && computes(maker)) blamed_[id.index].push_back(maker);
+    if (is_on_host(maker) && computes(maker)) causes_[id.index].push_back(maker);
   }
 }
 
 // A conversion to float on the host is there for those who read the floats.
-void HostCauses::blame_readers(NodeId id) {
+void HostCauses::add_readers(NodeId id) {
   const Graph& graph = outcome_.graph;
   if (!is_on_host(id) || !computes(id)) return;
   for (const ValueId input : graph[id].inputs) {
     if (graph.producer(input) == nullptr) continue;
     const NodeId maker{graph[input].index};
     const bool is_dequantize = std::holds_alternative<DequantizeAttrs>(graph[maker].attrs);
-    if (is_on_host(maker) && is_dequantize && !computes(maker)) blamed_[maker.index].push_back(id);
+    if (is_on_host(maker) && is_dequantize && !computes(maker)) causes_[maker.index].push_back(id);
   }
 }
 
@@ -115,26 +115,26 @@ std::optional<NodeId> HostCauses::kept_in_float(NodeId id) const {
 
 std::vector<NodeId> HostCauses::chain(NodeId id) const {
   std::vector<NodeId> result{id};
-  while (!blamed_[result.back().index].empty()) result.push_back(blamed_[result.back().index][0]);
+  while (!causes_[result.back().index].empty()) result.push_back(causes_[result.back().index][0]);
   return result;
 }
 
 std::vector<NodeId> HostCauses::roots() const {
   std::set<NodeId> roots;
-  for (std::uint32_t i = 0; i < blamed_.size(); ++i) {
+  for (std::uint32_t i = 0; i < causes_.size(); ++i) {
     if (is_on_host(NodeId{i}) && computes(NodeId{i})) roots.insert(chain(NodeId{i}).back());
   }
   return {roots.begin(), roots.end()};
 }
 
 std::vector<bool> HostCauses::freed_by(std::span<const NodeId> roots) const {
-  std::vector<bool> freed(blamed_.size(), false);
+  std::vector<bool> freed(causes_.size(), false);
   for (const NodeId root : roots) freed[root.index] = true;
   const auto is_freed = [&](NodeId id) { return freed[id.index]; };
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    for (std::size_t i = 0; i < blamed_.size(); ++i) {
-      if (freed[i] || blamed_[i].empty() || !std::ranges::all_of(blamed_[i], is_freed)) continue;
+    for (std::size_t i = 0; i < causes_.size(); ++i) {
+      if (freed[i] || causes_[i].empty() || !std::ranges::all_of(causes_[i], is_freed)) continue;
       freed[i] = has_changed = true;
     }
   }

@@ -22,13 +22,13 @@ struct CauseRow {
 // "softmax %attention (vit.py:20 softmax in blocks.0): text [code]"
 std::string to_text(const CauseRow& row);
 
-// Of the nodes on the host. A node that is there because of another one's values blames that one; a node that blames
-// none is a root.
+// Of the nodes on the host. A node that is there because of another one's values has that one as its cause; a node
+// without a cause is a root.
 class HostCauses {
  public:
   explicit HostCauses(const Outcome& outcome);
 
-  // From the node of `graph`, which is on the host, to the root, each blaming the next.
+  // From the node of `graph`, which is on the host, to the root, each caused by the next.
   std::vector<NodeId> chain(NodeId id) const;
   // That some node which computes goes back to, in execution order.
   std::vector<NodeId> roots() const;
@@ -46,8 +46,8 @@ class HostCauses {
   std::string fix(NodeId root) const;
 
  private:
-  void blame_makers(NodeId id);
-  void blame_readers(NodeId id);
+  void add_producers(NodeId id);
+  void add_readers(NodeId id);
   bool is_on_host(NodeId id) const { return outcome_.host_reason(id) != nullptr; }
   bool computes(NodeId id) const { return !is_conversion(outcome_.graph, outcome_.graph[id]); }
   std::vector<bool> freed_by(std::span<const NodeId> roots) const;
@@ -60,7 +60,7 @@ class HostCauses {
 
   const Outcome& outcome_;
   // By node of what runs:
-  std::vector<std::vector<NodeId>> blamed_;
+  std::vector<std::vector<NodeId>> causes_;
   std::vector<bool> is_behind_device_, is_before_device_;  // some node of a delegate is among those that it waits for,
                                                            // or among those that wait for it
   bool is_split_ = false;  // there would be fewer delegates if all roots were on the device
@@ -74,7 +74,8 @@ std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model);
 // otherwise.
 struct PrecisionWords {
   PrecisionCause cause;
-  std::string_view code, sentence, hint;
+  std::string_view code, sentence;
+  std::string_view hint = {};
 };
 const PrecisionWords& words_of(PrecisionCause cause);
 // The sentence, or that of the reason for which the device has no integers.

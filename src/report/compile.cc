@@ -243,7 +243,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Graph& gra
   file.path = path;
   file.bytes = compiled.bytes.size();
   file.memory_bytes = compiled.memory.bytes;
-  file.least_memory_bytes = compiled.memory.lower_bound;
+  file.min_memory_bytes = compiled.memory.lower_bound;
   for (const DelegateSummary& delegate : compiled.delegates) {
     file.device_nodes += delegate.device_nodes;
     file.backend = delegate.backend;
@@ -347,7 +347,7 @@ std::string to_text(const CompileSummary& summary, bool is_verbose) {
       out += fmt::format("  no SQNR: {}\n", file.why_no_figure);
     }
     out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
-                       bytes_text(file.memory_bytes), bytes_text(file.least_memory_bytes));
+                       bytes_text(file.memory_bytes), bytes_text(file.min_memory_bytes));
     if (file.tosa.empty() && file.device_nodes > 0) {
       out += fmt::format("  {} in {}, {} of them transposes\n",
                          counted(file.device_nodes, fmt::format("{} node", summary.label)),

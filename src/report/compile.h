@@ -70,7 +70,7 @@ struct CompileSummary {
     std::string path;
     std::uint64_t bytes = 0;
     std::uint64_t memory_bytes = 0;
-    std::uint64_t least_memory_bytes = 0;
+    std::uint64_t min_memory_bytes = 0;
     std::size_t device_nodes = 0;
     std::string backend;            // of the delegates; empty where there is none
     std::vector<TosaFigures> tosa;  // of the delegates that hold TOSA graphs, before any finishing step

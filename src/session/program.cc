@@ -10,7 +10,7 @@ namespace {
 std::uint64_t bytes_of_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return run::LoadOptions().most_bytes;
+  if (pages <= 0 || page <= 0) return run::LoadOptions().max_bytes;
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
 }
 
@@ -23,18 +23,18 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
                                  is_model ? "; `isthmus compile` makes one of it" : ""));
   }
   xnnpack::ThreadPool pool(options.threads);
-  const std::uint64_t most_bytes = bytes_of_memory();
+  const std::uint64_t max_bytes = bytes_of_memory();
   auto method = TRY(
       within(run::Method::load(file.bytes, options.method,
-                               {.threads = pool.get(), .most_bytes = most_bytes, .with_profile = options.with_profile}),
+                               {.threads = pool.get(), .max_bytes = max_bytes, .with_profile = options.with_profile}),
              file.path));
-  return LoadedProgram{std::move(pool), std::move(method), options.threads, most_bytes};
+  return LoadedProgram{std::move(pool), std::move(method), options.threads, max_bytes};
 }
 
 Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options) {
   xnnpack::ThreadPool pool(options.threads);
-  auto graph = TRY(
-      within(run::TosaGraph::load(file.bytes, {.threads = pool.get(), .most_bytes = bytes_of_memory()}), file.path));
+  auto graph =
+      TRY(within(run::TosaGraph::load(file.bytes, {.threads = pool.get(), .max_bytes = bytes_of_memory()}), file.path));
   return LoadedTosa{std::move(pool), std::move(graph), options.threads};
 }
 

@@ -23,7 +23,7 @@ struct LoadedProgram {
   xnnpack::ThreadPool pool;
   run::Method method;
   std::size_t threads;
-  std::uint64_t most_bytes;  // that its memory and its inputs may take: what the machine has
+  std::uint64_t max_bytes;  // that its memory and its inputs may take: what the machine has
 };
 
 // Errors name the file.

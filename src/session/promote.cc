@@ -20,9 +20,9 @@ namespace {
 
 // Each trial compiles and runs the model. Of more nodes, those are tried that an estimate says to add most noise.
 constexpr std::size_t kMaxCandidates = 64;
-// What another rounding brings by chance is no gain.
+// What another rounding gains by chance does not count.
 constexpr double kMinGainDb = 0.01;
-// Of the nodes that seemed best before the last one was taken, so many are tried again, and so many of those beside it.
+// How many of the nodes that seemed best before the last one was taken are tried again, and how many beside it.
 constexpr std::size_t kTriedAgain = 6;
 constexpr std::size_t kNeighbours = 6;
 

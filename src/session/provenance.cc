@@ -52,7 +52,7 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   const ShapeRequest& shapes = options.prepare.shapes;
   for (const auto& [name, sizes] : shapes.inputs) add("shape", fmt::format("{}={}", name, fmt::join(sizes, ",")));
   if (shapes.batch) add("batch", fmt::format("{}", *shapes.batch));
-  if (shapes.most_batch) add("max_batch", fmt::format("{}", *shapes.most_batch));
+  if (shapes.max_batch) add("max_batch", fmt::format("{}", *shapes.max_batch));
   for (const std::string& layout : options.input_layouts) add("input_layout", layout);
   if (!options.is_float) result.config = options.config.text;
   return result;

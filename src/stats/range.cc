@@ -95,7 +95,7 @@ class SquareError {
 // were not among them; with half as many they save up to 2.5 dB.
 constexpr std::uint64_t kEnoughSamples = 16;
 
-// So many levels that rounding loses nothing that counts. Then there is room for what was not seen: twice of what was,
+// Enough levels that rounding loses nothing that counts. Then there is room for what was not seen: twice of what was,
 // or more where samples differ much, up to what one in 10,000 samples would need. Two bits at most: functions of 16-bit
 // quantized values come from tables whose entries lie as far apart as the range is wide.
 constexpr int kFewLevels = 256;
@@ -331,9 +331,11 @@ struct EstimatorDef {
 namespace {
 
 constexpr EstimatorDef kEstimators[] = {
-    {"minmax", all_seen, hull_of_parts<all_seen>},     {"percentile", of_percentile, hull_of_parts<of_percentile>},
-    {"mse", of_least_squares, least_squares_of_parts}, {"moving-average", of_average, hull_of_parts<of_average>},
-    {"entropy", of_entropy, entropy_of_parts},
+    {.name = "minmax", .of_one = all_seen, .of_parts = hull_of_parts<all_seen>},
+    {.name = "percentile", .of_one = of_percentile, .of_parts = hull_of_parts<of_percentile>},
+    {.name = "mse", .of_one = of_least_squares, .of_parts = least_squares_of_parts},
+    {.name = "moving-average", .of_one = of_average, .of_parts = hull_of_parts<of_average>},
+    {.name = "entropy", .of_one = of_entropy, .of_parts = entropy_of_parts},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The tables of the README and of docs/results.md, row by row: what they say of bundled models is compiled and measured.
+// The tables of the README and of docs/results.md, row by row: what they say of bundled models is compiled and
+// measured.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -80,7 +80,7 @@ double agreement(const Graph& archive, const Quantization& found, const char* ta
 
 constexpr const char* kTargets[] = {"xnnpack", "tosa-int", "ethos-u55-128", "ethos-u85-256"};
 
-void expect_repaired(const Graph& archive, const std::vector<Tensor>& inputs, double least_db) {
+void expect_repaired(const Graph& archive, const std::vector<Tensor>& inputs, double min_db) {
   for (const char* target : kTargets) {
     const Quantization found = quantized(archive, target);
     EXPECT_TRUE(found.model.plan.has_ranges) << target;
@@ -89,7 +89,7 @@ void expect_repaired(const Graph& archive, const std::vector<Tensor>& inputs, do
     EXPECT_TRUE(found.says("pins-disagree")) << target;
     EXPECT_FALSE(found.says(kNotPinned)) << target;
     EXPECT_FALSE(found.model.plan.cuts.empty()) << target;
-    EXPECT_GE(agreement(archive, found, target, inputs), least_db) << target;
+    EXPECT_GE(agreement(archive, found, target, inputs), min_db) << target;
   }
 }
 

@@ -15,14 +15,14 @@ namespace {
 
 std::filesystem::path models() { return test::source_dir() / "tests" / "models"; }
 
-void expect_right(const test::QuantizedProgram& program, const std::vector<Tensor>& inputs, double least_db) {
+void expect_right(const test::QuantizedProgram& program, const std::vector<Tensor>& inputs, double min_db) {
   EXPECT_EQ(program.delegates(), 1U);
   EXPECT_EQ(program.host_calls(), 0U);
   const auto expected = interpret(program.prepared.graph, inputs);
   ASSERT_TRUE(expected) << expected.error().text();
   const auto found = test::run_program(program, inputs);
   ASSERT_TRUE(found) << found.error().text();
-  EXPECT_GE(test::sqnr(*found, *expected), least_db);
+  EXPECT_GE(test::sqnr(*found, *expected), min_db);
 }
 
 TEST(QuantizeCases, ConcatOfTwoStreams) {

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(bytes.has_value());
   const auto again = isthmus::pte::read_program(isthmus::Blob::owning(*std::move(bytes)));
   require(again.has_value() && again->plans.size() == program->plans.size());
-  const isthmus::run::LoadOptions options{.most_bytes = 1 << 20, .most_instructions = 200, .most_work = 1 << 20};
+  const isthmus::run::LoadOptions options{.max_bytes = 1 << 20, .max_instructions = 200, .max_work = 1 << 20};
   for (std::size_t i = 0; i < program->plans.size(); ++i) {
     const isthmus::pte::Plan& plan = program->plans[i];
     require(again->plans[i].values.size() == plan.values.size() && again->plans[i].chains == plan.chains);
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(!method.error().text().empty());
       continue;
     }
-    const auto inputs = isthmus::run::plain_inputs(*method, options.most_bytes);
+    const auto inputs = isthmus::run::plain_inputs(*method, options.max_bytes);
     if (!inputs) continue;
     const auto first = method->run(*inputs);
     const auto second = method->run(*inputs);

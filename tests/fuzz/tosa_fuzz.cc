@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = isthmus::tosa::read_graph(isthmus::Blob(*bytes, nullptr));
   require(again.has_value() && *again == *graph);
 
-  const isthmus::tosa::LoadOptions options{.most_bytes = kMaxBytes, .most_work = kMaxWork};
+  const isthmus::tosa::LoadOptions options{.max_bytes = kMaxBytes, .max_work = kMaxWork};
   auto plain_options = options;
   plain_options.kernels = isthmus::tosa::Kernels::kPlain;
   const auto fast = isthmus::tosa::Interpreter::load(*graph, options);

@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const isthmus::Blob named = isthmus::Blob::owning(std::vector<std::byte>(kMaxBytes, std::byte{0x3C}));
   const auto lookup = [](const std::string&) { return std::optional(named); };
   if (graph->external_count > 32) return 0;
-  auto runtime = isthmus::xnnpack::build(*graph, lookup, {.most_bytes = kMaxBytes});
+  auto runtime = isthmus::xnnpack::build(*graph, lookup, {.max_bytes = kMaxBytes});
   if (!runtime) {
     require(!runtime.error().text().empty());
     return 0;

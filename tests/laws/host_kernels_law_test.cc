@@ -136,7 +136,7 @@ class RandomCall {
 TEST(HostKernelLaws, AnyArgumentsGiveAResultOrAnError) {
   constexpr unsigned kRounds = 400;
   run::LoadOptions options;
-  options.most_bytes = 1 << 20;
+  options.max_bytes = 1 << 20;
   for (const host::Kernel& kernel : host::kernels()) {
     std::size_t computed = 0;
     for (unsigned seed = 0; seed < kRounds; ++seed) {

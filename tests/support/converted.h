@@ -14,8 +14,8 @@ namespace isthmus::test {
 // The parameters of a value of a canonical graph; nothing where it stays in float.
 using Given = std::function<std::optional<Pin>(const Graph&, ValueId)>;
 
-// Every value that is given parameters is rounded to them before anybody reads it, by nodes that go by PyTorch's names.
-// Weights of layers is quantized with a scale for each channel.
+// Every value that is given parameters is rounded to them before any node reads it, by nodes that go by PyTorch's
+// names. Weights of layers is quantized with a scale for each channel.
 Graph converted(const Graph& canonical, const Given& given);
 
 // Parameters of every real value by what it holds for these inputs, each for itself: none are shared, as if no

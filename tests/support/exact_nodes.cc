@@ -59,7 +59,7 @@ bool is_compared(Op op) {
   }
 }
 
-double most_distance(const Graph& graph, const Node& node) {
+double max_distance(const Graph& graph, const Node& node) {
   const TensorType& result = graph.type(node.outputs[0]);
   // A multiplier of 15 bits is off by up to 2^-15: by a step of 32768.
   double most = result.dtype == DType::kI16 ? 1.6 : 0.6;
@@ -86,7 +86,7 @@ std::string inexact_node(const Graph& graph, const std::map<ValueId, Tensor>& va
                            ? Expected<Tensor>(inputs[0])
                            : run_kernel(node.op, {inputs, node.attrs, DType::kF64, quantized.sizes()});
     if (!exact) return fmt::format("{} in double: {}", name, exact.error().text());
-    const double most = most_distance(graph, node);
+    const double most = max_distance(graph, node);
     const QuantizedRange range = quantized_range(type.dtype);
     const auto found = meant_by(quantized, std::nullopt);
     for (std::size_t i = 0; i < found.data<double>().size(); ++i) {

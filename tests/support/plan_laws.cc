@@ -136,7 +136,7 @@ class Sharing {
   const QuantConfig& config_;
   std::vector<std::vector<Reading>> readings_;  // by value
   std::set<Tie> is_cut_;
-  std::set<ValueId> hidden_;  // before fused clamps: never seen by anybody
+  std::set<ValueId> hidden_;  // before fused clamps: not visible outside of the fused node
   std::map<ValueId, double> finest_;
 };
 

@@ -176,10 +176,10 @@ void check_rescale(unsigned seed) {
       Ints multipliers, shifts;
       // Of shifts that any number of the type can have.
       const int bits = static_cast<int>(tosa::bits_of(in));
-      const int least_shift = fields.scale32 ? bits + 1 : std::max(2, bits - 15);
+      const int min_shift = fields.scale32 ? bits + 1 : std::max(2, bits - 15);
       for (std::int32_t i = 0; i < scales; ++i) {
         multipliers.push_back(random.between(0, (std::int64_t{1} << (fields.scale32 ? 31 : 15)) - 1));
-        shifts.push_back(random.between(least_shift, 62));
+        shifts.push_back(random.between(min_shift, 62));
       }
       const ValueIndex x = b.input(in, shape);
       const ValueIndex multiplier = b.constant(fields.scale32 ? Type::kI32 : Type::kI16, {scales}, multipliers);

@@ -71,7 +71,7 @@ class Builder {
   Builder(const xnn::Graph& graph, const NamedDataLookup& named_data, const BuildOptions& options)
       : named_data_(named_data), options_(options), live_(std::make_unique<Runtime::Live>()) {
     live_->graph = graph;
-    live_->most_bytes = options.most_bytes;
+    live_->max_bytes = options.max_bytes;
   }
 
   Expected<Runtime> run() {
@@ -137,7 +137,7 @@ class Builder {
       TRY(within(check_node(graph(), graph().nodes[i], facts_), [&] { return place(i); }));
     }
     std::vector<Dims> shapes = declared_shapes(graph());
-    live_->bytes = TRY(infer_shapes(graph(), shapes, options_.most_bytes));
+    live_->bytes = TRY(infer_shapes(graph(), shapes, options_.max_bytes));
     const std::vector<Dims> declared = declared_shapes(graph());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (shapes[i] != declared[i] && facts_[i].producer != nullptr) {

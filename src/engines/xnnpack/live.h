@@ -11,7 +11,7 @@ namespace isthmus::xnnpack {
 
 struct Runtime::Live {
   xnn::Graph graph;
-  std::uint64_t most_bytes = 0;
+  std::uint64_t max_bytes = 0;
   std::uint64_t bytes = 0;      // that its values take at their declared shapes
   std::vector<Blob> constants;  // the library keeps pointers into those that it does not pack
   RuntimeHandle runtime;

@@ -78,7 +78,7 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
   }
   live.shapes.clear();
   live.buffers.clear();
-  TRY(infer_shapes(live.graph, shapes, live.most_bytes));
+  TRY(infer_shapes(live.graph, shapes, live.max_bytes));
   if (live.plans_declared_first) {
     for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
       if (std::ranges::equal(shapes[i], live.graph.values[i].dims, std::ranges::less_equal())) continue;

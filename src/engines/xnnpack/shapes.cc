@@ -40,8 +40,8 @@ bool reads_beyond(std::uint64_t size, std::uint64_t windows, std::uint64_t paddi
 
 class Inference {
  public:
-  Inference(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes)
-      : graph_(graph), shapes_(shapes), most_bytes_(most_bytes), bytes_left_(most_bytes) {}
+  Inference(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t max_bytes)
+      : graph_(graph), shapes_(shapes), max_bytes_(max_bytes), bytes_left_(max_bytes) {}
 
   Expected<std::uint64_t> run() {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
@@ -59,7 +59,7 @@ class Inference {
         TRY(within(take(result, graph_.values[output].datatype), place));
       }
     }
-    return most_bytes_ - bytes_left_;
+    return max_bytes_ - bytes_left_;
   }
 
  private:
@@ -295,7 +295,7 @@ class Inference {
 
   const xnn::Graph& graph_;
   std::vector<Dims>& shapes_;
-  std::uint64_t most_bytes_;
+  std::uint64_t max_bytes_;
   std::uint64_t bytes_left_;
 };
 
@@ -309,8 +309,8 @@ std::vector<Dims> declared_shapes(const xnn::Graph& graph) {
   return shapes;
 }
 
-Expected<std::uint64_t> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes) {
-  return Inference(graph, shapes, most_bytes).run();
+Expected<std::uint64_t> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t max_bytes) {
+  return Inference(graph, shapes, max_bytes).run();
 }
 
 }  // namespace isthmus::xnnpack

@@ -15,9 +15,9 @@ using Dims = std::vector<std::size_t>;
 
 // The library checks shapes with assertions, or not at all; so this is asked before every call of it.
 // On entry `shapes` has those of inputs and constants by value; on return those of all values. Fails where shapes do
-// not fit each other, where a size is 0, or where values and what kernels need besides take more than `most_bytes`.
+// not fit each other, where a size is 0, or where values and what kernels need besides take more than `max_bytes`.
 // Gives the bytes that they take.
-Expected<std::uint64_t> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t most_bytes);
+Expected<std::uint64_t> infer_shapes(const xnn::Graph& graph, std::vector<Dims>& shapes, std::uint64_t max_bytes);
 
 // The shapes as the graph declares them.
 std::vector<Dims> declared_shapes(const xnn::Graph& graph);

@@ -28,7 +28,7 @@ Expected<Node> read_node(Value value) {
   node.outputs = TRY(json::read_each(TRY(value.get("outputs")), read_argument));
   if (const auto metadata = TRY(value.find("metadata"))) {
     for (const Value member : TRY(metadata->members())) {
-      // It only serves messages, so a surprise in it is no reason to refuse the file.
+      // It only serves messages, so a file is not refused for what is odd in it.
       if (member.kind() == json::Kind::kString) node.metadata.emplace(member.key(), TRY(member.as_text()));
     }
   }

@@ -131,7 +131,7 @@ struct Rescale {
 };
 using Fields = std::variant<Nothing, NotRead, Axis, AxisNan, NanMode, AvgPool, MaxPool, Conv, TransposeConv, Clamp,
                             RightShift, Transpose, Resize, Rescale>;
-// As an operator of this kind has them before anybody says more.
+// The defaults of an operator of this kind.
 Fields fields_of(Op op);
 
 // A tensor, or a shape: a list of sizes that operators take as an operand.

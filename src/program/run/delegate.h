@@ -50,8 +50,8 @@ class Delegate {
 
 struct DelegateResources {
   pthreadpool* threads = nullptr;  // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = 0;
-  std::uint64_t most_work = 0;                                        // of one call, where it is known beforehand
+  std::uint64_t max_bytes = 0;
+  std::uint64_t max_work = 0;                                         // of one call, where it is known beforehand
   std::function<std::optional<Blob>(const std::string&)> named_data;  // by key; only while loading
   bool with_profile = false;
   bool shows_values = false;

@@ -76,7 +76,7 @@ class TosaDelegate final : public Delegate {
 Expected<std::unique_ptr<Delegate>> load_tosa(const Blob& blob, const DelegateResources& resources) {
   tosa::Graph graph = TRY(tosa::read_graph(blob));
   const tosa::LoadOptions options{
-      .threads = resources.threads, .most_bytes = resources.most_bytes, .most_work = resources.most_work};
+      .threads = resources.threads, .max_bytes = resources.max_bytes, .max_work = resources.max_work};
   std::optional<ShownTosa> shown;
   if (resources.shows_values) shown = TRY(ShownTosa::load(graph, options));
   auto interpreter = TRY(tosa::Interpreter::load(std::move(graph), options));

@@ -104,7 +104,7 @@ Expected<std::unique_ptr<Delegate>> load_xnnpack(const Blob& blob, const Delegat
   const xnn::Graph graph = TRY(xnn::read_blob(blob));
   auto runtime = TRY(xnnpack::build(
       graph, resources.named_data,
-      {.threads = resources.threads, .most_bytes = resources.most_bytes, .with_profile = resources.with_profile}));
+      {.threads = resources.threads, .max_bytes = resources.max_bytes, .with_profile = resources.with_profile}));
   std::optional<ShownXnnpack> shown;
   if (resources.shows_values) shown = TRY(ShownXnnpack::load(graph, resources.named_data));
   return std::make_unique<XnnpackDelegate>(std::move(runtime), resources.with_profile, std::move(shown));

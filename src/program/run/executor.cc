@@ -28,13 +28,13 @@ class Executor {
   Executor(Method::State& state, const anatomy::Show& show) : state_(state), show_(show) {}
 
   Expected<void> run() {
-    std::uint64_t left = state_.options.most_instructions;
+    std::uint64_t left = state_.options.max_instructions;
     for (std::size_t i = 0; i < state_.plan->chains.size(); ++i) {
       const pte::Chain& chain = state_.plan->chains[i];
       std::size_t next = 0;
       while (next < chain.instructions.size()) {
         if (left-- == 0) {
-          return bad_input(fmt::format("the program takes more than {} steps", state_.options.most_instructions));
+          return bad_input(fmt::format("the program takes more than {} steps", state_.options.max_instructions));
         }
         const std::size_t at = next++;
         place_ = {i, at};
@@ -60,7 +60,7 @@ class Executor {
     const double before = state_.statistics.host_seconds;
     {
       const Stopwatch stopwatch(state_.statistics.host_seconds);
-      host::RunningCall host_call(state_.slots, call.args, state_.options.most_bytes);
+      host::RunningCall host_call(state_.slots, call.args, state_.options.max_bytes);
       TRY(within(kernel.run(host_call), [&] { return std::string(kernel.name); }));
     }
     if (show_) TRY(show_results(kernel, call.args));

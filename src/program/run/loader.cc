@@ -76,8 +76,8 @@ class Loader {
 
   Expected<std::byte*> take_memory(std::uint64_t bytes) {
     const auto total = add_sizes(state_->memory_bytes, bytes);
-    if (!total || *total > state_->options.most_bytes) {
-      return bad_input(fmt::format("the plan needs more than {} bytes of memory", state_->options.most_bytes));
+    if (!total || *total > state_->options.max_bytes) {
+      return bad_input(fmt::format("the plan needs more than {} bytes of memory", state_->options.max_bytes));
     }
     state_->memory_bytes = *total;
     state_->memory.push_back(allocate(bytes));
@@ -131,7 +131,7 @@ class Loader {
     live.dim_order = tensor.dim_order;
     live.is_dynamic = tensor.dynamism == pte::Dynamism::kBounded;
     live.is_constant = tensor.is_constant();
-    live.most_elements = static_cast<std::int64_t>(bytes / size_of(tensor.dtype));
+    live.max_elements = static_cast<std::int64_t>(bytes / size_of(tensor.dtype));
     if (tensor.is_constant()) {
       live.data = TRY(constant(state_->program.constants[tensor.data_index], bytes));
     } else if (tensor.allocation) {
@@ -166,12 +166,12 @@ class Loader {
     };
     const LoadOptions& options = state_->options;
     // Many delegates may share one small blob: all of them together get what one could have.
-    const std::uint64_t left = options.most_bytes - delegate_bytes_;
+    const std::uint64_t left = options.max_bytes - delegate_bytes_;
     const DelegateKind* kind = find_delegate_kind(delegate.id);
     auto made = TRY(kind->load(
-        delegate.blob, {options.threads, left, options.most_work, lookup, options.with_profile, options.shows_values}));
+        delegate.blob, {options.threads, left, options.max_work, lookup, options.with_profile, options.shows_values}));
     delegate_bytes_ =
-        std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.most_bytes), options.most_bytes);
+        std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.max_bytes), options.max_bytes);
     return made;
   }
 

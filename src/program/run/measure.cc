@@ -102,13 +102,13 @@ Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, co
   return result;
 }
 
-Expected<std::vector<Tensor>> plain_inputs(const Method& method, std::uint64_t most_bytes) {
+Expected<std::vector<Tensor>> plain_inputs(const Method& method, std::uint64_t max_bytes) {
   std::vector<Tensor> result;
-  std::uint64_t left = most_bytes;
+  std::uint64_t left = max_bytes;
   for (const TensorInfo& info : method.inputs()) {
     std::uint64_t bytes = size_of(info.dtype);
     for (const std::int64_t size : info.sizes) bytes *= static_cast<std::uint64_t>(size);
-    if (bytes > left) return bad_input(fmt::format("the inputs take more than {} bytes", most_bytes));
+    if (bytes > left) return bad_input(fmt::format("the inputs take more than {} bytes", max_bytes));
     left -= bytes;
     result.push_back(ones(info.dtype, info.sizes));
   }

@@ -37,7 +37,7 @@ Expected<Measurement> measure(const std::function<Expected<void>()>& call, const
 Expected<Measurement> measure(Method& method, std::span<const Tensor> inputs, const MeasureOptions& options = {});
 
 // Inputs of the declared sizes, at the upper bounds where they are dynamic: f32 and f64 are 1, all others 0.
-// Fails where they take more than `most_bytes`.
-Expected<std::vector<Tensor>> plain_inputs(const Method& method, std::uint64_t most_bytes);
+// Fails where they take more than `max_bytes`.
+Expected<std::vector<Tensor>> plain_inputs(const Method& method, std::uint64_t max_bytes);
 
 }  // namespace isthmus::run

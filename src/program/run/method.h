@@ -19,12 +19,12 @@ struct pthreadpool;
 namespace isthmus::run {
 
 struct LoadOptions {
-  pthreadpool* threads = nullptr;                // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = kMaxRunBytes;       // of the plan's memory, and again of all delegates' values
-  std::uint64_t most_instructions = 10'000'000;  // in one run
-  std::uint64_t most_work = ~std::uint64_t{0};   // of one call of a TOSA delegate: elements and products
-  bool with_profile = false;                     // keeps the time of every operator, see Method::profile
-  bool shows_values = false;                     // delegates can show the values of their graphs, see Method::run
+  pthreadpool* threads = nullptr;               // the caller's; null: the calling thread alone
+  std::uint64_t max_bytes = kMaxRunBytes;       // of the plan's memory, and again of all delegates' values
+  std::uint64_t max_instructions = 10'000'000;  // in one run
+  std::uint64_t max_work = ~std::uint64_t{0};   // of one call of a TOSA delegate: elements and products
+  bool with_profile = false;                    // keeps the time of every operator, see Method::profile
+  bool shows_values = false;                    // delegates can show the values of their graphs, see Method::run
 };
 
 // A tensor among the inputs or outputs, as the file declares it.

@@ -22,7 +22,7 @@ Expected<TosaGraph> TosaGraph::load(const Blob& file, const LoadOptions& options
   const auto operators =
       std::ranges::count_if(graph.operators, [](const tosa::Operator& op) { return !op.inputs.empty(); });
   const tosa::LoadOptions limits{
-      .threads = options.threads, .most_bytes = options.most_bytes, .most_work = options.most_work};
+      .threads = options.threads, .max_bytes = options.max_bytes, .max_work = options.max_work};
   std::optional<ShownTosa> shown;
   if (options.shows_values) shown = TRY(ShownTosa::load(graph, limits));
   tosa::Interpreter interpreter = TRY(tosa::Interpreter::load(std::move(graph), limits));

@@ -81,7 +81,7 @@ class Sweep {
   // what the bias is corrected by.
   void visit(NodeId id, const SumLimit& limit, double reach) {
     Scale result{&plan_.groups[*plan_.group_of[graph_[id].outputs[0].index]], nullptr, 0, {}};
-    const double least = scale_of({id, 0}).value() * reach / (limit.most_scaled / 4);
+    const double least = scale_of({id, 0}).value() * reach / (limit.max_scaled / 4);
     if (result.value() < least) raise(result, least * kHair);
   }
 

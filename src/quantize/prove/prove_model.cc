@@ -19,9 +19,9 @@ struct IoTypeRow {
   std::string_view name;
 };
 constexpr IoTypeRow kIoTypes[] = {
-    {IoType::kFloat, DType::kF32, false, "f32"},
-    {IoType::kInt8, DType::kI8, true, "i8 values"},
-    {IoType::kUint8, DType::kU8, true, "u8 values"},
+    {.check_io = IoType::kFloat, .dtype = DType::kF32, .is_quantized = false, .name = "f32"},
+    {.check_io = IoType::kInt8, .dtype = DType::kI8, .is_quantized = true, .name = "i8 values"},
+    {.check_io = IoType::kUint8, .dtype = DType::kU8, .is_quantized = true, .name = "u8 values"},
 };
 
 // Nodes of the model that may have no node here: a clamp where quantized values end at its bounds, pins and conversions

@@ -106,7 +106,7 @@ Expected<void> keeps_sums(const Graph& graph, const IntegerRules& rules, const N
     const double sum =
         std::max(std::abs(biases[c] + up * most + down * least), std::abs(biases[c] + up * least + down * most));
     const double ratio = static_cast<double>(scaled[std::min(c, scaled.size() - 1)]);
-    if (sum <= limit->most_sum && sum * ratio <= limit->most_scaled) continue;
+    if (sum <= limit->max_sum && sum * ratio <= limit->max_scaled) continue;
     return broken(graph, node, limit->because,
                   fmt::format("channel {} has sums up to {}, times {}, with a bias of {}; {}", c, sum, ratio, biases[c],
                               described(graph, node.inputs[1]) + ", " + described(graph, node.outputs[0])));

@@ -24,7 +24,7 @@ void GainQueue::set(std::uint32_t candidate, double cost, Powers less, Rank rank
   if (candidate >= candidates_.size()) candidates_.resize(candidate + std::size_t{1});
   Candidate& entry = candidates_[candidate];
   entry = {true, entry.version + 1, cost, std::move(less), rank};
-  if (!most_noise_.empty()) push(candidate);
+  if (!max_noise_.empty()) push(candidate);
 }
 
 void GainQueue::drop(std::uint32_t candidate) {
@@ -69,17 +69,17 @@ std::optional<std::uint32_t> GainQueue::best(double left) {
 }
 
 bool GainQueue::is_stale() const {
-  if (most_noise_.empty()) return true;
+  if (max_noise_.empty()) return true;
   for (std::size_t o = 0; o < noise_.size(); ++o) {
-    if (noise_[o] > most_noise_[o] || noise_[o] < least_noise_[o]) return true;
+    if (noise_[o] > max_noise_[o] || noise_[o] < min_noise_[o]) return true;
   }
   return false;
 }
 
 void GainQueue::renew() {
-  most_noise_ = noise_;
-  least_noise_ = noise_;
-  for (double& noise : least_noise_) noise = std::min(noise * kInterval, noise);
+  max_noise_ = noise_;
+  min_noise_ = noise_;
+  for (double& noise : min_noise_) noise = std::min(noise * kInterval, noise);
   heap_.clear();
   for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
     if (!candidates_[i].is_open) continue;
@@ -113,7 +113,7 @@ std::optional<int> GainQueue::most_of(const Candidate& candidate) const {
   double sum = 0;
   for (std::size_t o = 0; o < noise_.size(); ++o) {
     const double less = candidate.less[o];
-    const double noise = less > 0 ? std::clamp(enough_ + less, least_noise_[o], most_noise_[o]) : most_noise_[o];
+    const double noise = less > 0 ? std::clamp(enough_ + less, min_noise_[o], max_noise_[o]) : max_noise_[o];
     const double most = gain(noise, less, enough_);
     sum += most > 0 ? kRounding * most : most / kRounding;
   }

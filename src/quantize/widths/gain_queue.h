@@ -67,7 +67,7 @@ class GainQueue {
   double enough_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Entry> heap_;
-  Powers most_noise_, least_noise_;  // for which the bounds of the heap hold
+  Powers max_noise_, min_noise_;  // for which the bounds of the heap hold
 };
 
 }  // namespace isthmus

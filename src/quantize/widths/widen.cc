@@ -17,7 +17,7 @@
 namespace isthmus {
 namespace {
 
-// So many products of 8 bits take as long as a byte that is read or written.
+// Products of 8 bits that take as long as a byte that is read or written.
 constexpr double kProductsPerByte = 64;
 // A step of its own from 16 bits to 8.
 constexpr double kCyclesPerByte = 0.4;
@@ -255,7 +255,7 @@ class Widener {
       add(less, -1, figures_[set].read);
     }
     if (!is_node(candidate))
-      return queue.set(candidate, cost, std::move(less), {false, least_structure(candidate), candidate});
+      return queue.set(candidate, cost, std::move(less), {false, min_structure(candidate), candidate});
     const std::uint32_t n = node_of(candidate);
     const Node& node = graph_.nodes()[n];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -267,7 +267,7 @@ class Widener {
     cost += cost_of_wide_reads(n);
     queue.set(candidate, cost, std::move(less), {true, structure_[node.outputs[0].index], n});
   }
-  std::uint64_t least_structure(std::uint32_t set) const {
+  std::uint64_t min_structure(std::uint32_t set) const {
     std::uint64_t least = structure_[set];
     for (const std::uint32_t v : members_[set]) least = std::min(least, structure_[v]);
     return least;

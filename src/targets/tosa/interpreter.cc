@@ -119,7 +119,7 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const Operands& operands, const LoadOptions& options, std::size_t parts)
-      : graph_(graph), operands_(operands), options_(options), parts_(parts), resources_{options.most_bytes, parts} {}
+      : graph_(graph), operands_(operands), options_(options), parts_(parts), resources_{options.max_bytes, parts} {}
 
   struct Plan {
     std::vector<Step> steps;
@@ -141,9 +141,9 @@ class Planner {
       touch(output, plan_.steps.size() + 1);
       output_bytes = add_sizes(output_bytes, bytes_of(operands_[output])).value_or(~std::uint64_t{0});
     }
-    if (output_bytes > options_.most_bytes) return too_large(output_bytes);
+    if (output_bytes > options_.max_bytes) return too_large(output_bytes);
     TRY(place());
-    plan_.prepared_bytes = options_.most_bytes - resources_.bytes_left;
+    plan_.prepared_bytes = options_.max_bytes - resources_.bytes_left;
     return std::move(plan_);
   }
 
@@ -187,8 +187,8 @@ class Planner {
     constexpr std::uint64_t kMinSteps = 1 << 16;
     resources_.parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(work / kMinSteps, 1, parts_));
     plan_.work = add_sizes(plan_.work, work).value_or(~std::uint64_t{0});
-    if (plan_.work <= options_.most_work) return {};
-    return fail(ErrorKind::kUnsupported, fmt::format("a run takes more than {} steps", options_.most_work));
+    if (plan_.work <= options_.max_work) return {};
+    return fail(ErrorKind::kUnsupported, fmt::format("a run takes more than {} steps", options_.max_work));
   }
 
   Expected<void> place() {
@@ -198,7 +198,7 @@ class Planner {
     for (const Block& block : blocks) sum = add_sizes(sum, block.size + kAlignment).value_or(~std::uint64_t{0});
     if (sum > std::uint64_t{1} << 60) return too_large(sum);
     const Packing packing = pack(std::move(blocks), kAlignment);
-    if (packing.bytes > options_.most_bytes) return too_large(packing.bytes);
+    if (packing.bytes > options_.max_bytes) return too_large(packing.bytes);
     plan_.bytes = packing.bytes;
     plan_.places.resize(graph_.values.size());
     for (ValueIndex i = 0; i < plan_.places.size(); ++i) {
@@ -216,7 +216,7 @@ class Planner {
   }
   tl::unexpected<Error> too_large(std::uint64_t bytes) const {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("a run takes {} bytes of memory, and there may be {}", bytes, options_.most_bytes));
+                fmt::format("a run takes {} bytes of memory, and there may be {}", bytes, options_.max_bytes));
   }
 
   const Graph& graph_;
@@ -317,7 +317,7 @@ Expected<Interpreter> Interpreter::load(Graph graph, const LoadOptions& options)
   }
   auto state = std::make_unique<State>();
   state->graph = std::move(graph);
-  state->operands = TRY(Operands::of(state->graph, options.most_bytes));
+  state->operands = TRY(Operands::of(state->graph, options.max_bytes));
   state->threads = options.threads;
   state->keeps_memory = options.keeps_memory;
   state->parts = options.threads == nullptr ? 1 : pthreadpool_get_threads_count(options.threads);

@@ -22,9 +22,9 @@ enum class Kernels : std::uint8_t {
 };
 
 struct LoadOptions {
-  pthreadpool* threads = nullptr;               // the caller's; null: the calling thread alone
-  std::uint64_t most_bytes = kMaxRunBytes;      // of its memory, and again of what is prepared
-  std::uint64_t most_work = ~std::uint64_t{0};  // steps of one run: elements and products
+  pthreadpool* threads = nullptr;              // the caller's; null: the calling thread alone
+  std::uint64_t max_bytes = kMaxRunBytes;      // of its memory, and again of what is prepared
+  std::uint64_t max_work = ~std::uint64_t{0};  // steps of one run: elements and products
   Kernels kernels = Kernels::kFast;
   bool keeps_memory = true;  // of a run for the next one
 };

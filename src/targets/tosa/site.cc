@@ -98,7 +98,7 @@ std::vector<std::int64_t> Operand::values() const {
   return result;
 }
 
-Expected<Operands> Operands::of(const Graph& graph, std::uint64_t most_bytes) {
+Expected<Operands> Operands::of(const Graph& graph, std::uint64_t max_bytes) {
   static constexpr std::int64_t kNoSizes = 0;  // where a shape has none, `constant` still points somewhere
   Operands result;
   for (const Value& value : graph.values) {
@@ -117,8 +117,8 @@ Expected<Operands> Operands::of(const Graph& graph, std::uint64_t most_bytes) {
     }
     const std::uint64_t bytes = static_cast<std::uint64_t>(operand.count) * size_of(memory_type(value.type));
     result.unpacked_bytes_ += bytes;
-    if (result.unpacked_bytes_ > most_bytes) {
-      return fail(ErrorKind::kUnsupported, fmt::format("its constants take more than {} bytes", most_bytes));
+    if (result.unpacked_bytes_ > max_bytes) {
+      return fail(ErrorKind::kUnsupported, fmt::format("its constants take more than {} bytes", max_bytes));
     }
     auto& memory = result.unpacked_.emplace_back((bytes + 7) / 8);
     unpack(value, operand.count, memory.data());

@@ -66,8 +66,8 @@ struct Site {
 // Values of a graph as operands: names and sizes, and constants as they lie in memory. Unpacked ones belong to it.
 class Operands {
  public:
-  // Fails where the constants that need another form in memory take more than `most_bytes`.
-  static Expected<Operands> of(const Graph& graph, std::uint64_t most_bytes);
+  // Fails where the constants that need another form in memory take more than `max_bytes`.
+  static Expected<Operands> of(const Graph& graph, std::uint64_t max_bytes);
 
   const Operand& operator[](ValueIndex index) const { return operands_[index]; }
   Site site(const Operator& op) const;

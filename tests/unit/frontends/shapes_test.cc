@@ -49,11 +49,11 @@ TEST(Shapes, WhereSizesMustBeKnownTheExamplesAreTaken) {
   EXPECT_EQ(diagnostics.entries()[0].code, "fixed-size");
   EXPECT_THAT(diagnostics.entries()[0].text, HasSubstr("the size s0 is fixed to the example's 3: the target needs"));
   Diagnostics bounded;
-  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 2}, bounded, SizesWanted::kKnown),
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 2}, bounded, SizesWanted::kKnown),
               HasSubstr("input %x : f32[2,16]"));
   EXPECT_THAT(bounded.entries()[0].text, HasSubstr("fixed to the largest, 2"));
   Diagnostics asked;
-  EXPECT_THAT(shaped({.inputs = {{"x", {5, 8}}}, .batch = {}, .most_batch = {}}, asked, SizesWanted::kKnown),
+  EXPECT_THAT(shaped({.inputs = {{"x", {5, 8}}}, .batch = {}, .max_batch = {}}, asked, SizesWanted::kKnown),
               HasSubstr("input %x : f32[5,8]"));
   ASSERT_EQ(asked.entries().size(), 2u);
   EXPECT_EQ(asked.entries()[0].severity, Severity::kNote);
@@ -61,7 +61,7 @@ TEST(Shapes, WhereSizesMustBeKnownTheExamplesAreTaken) {
 }
 
 TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {
-  const std::string text = shaped({.inputs = {{"x", {2, 20}}}, .batch = {}, .most_batch = {}});
+  const std::string text = shaped({.inputs = {{"x", {2, 20}}}, .batch = {}, .max_batch = {}});
   EXPECT_THAT(text, HasSubstr("input %x : f32[2,20]"));
   EXPECT_THAT(text, HasSubstr("input %y : f32[2,2]"));
   EXPECT_THAT(text, HasSubstr("sizes=[2,21]"));
@@ -69,21 +69,21 @@ TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {
 }
 
 TEST(Shapes, ABatchFixesTheFirstSizeOfEveryInput) {
-  EXPECT_THAT(shaped({.inputs = {}, .batch = 5, .most_batch = {}}), HasSubstr("input %y : f32[5,2]"));
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 5, .max_batch = {}}), HasSubstr("input %y : f32[5,2]"));
 }
 
 TEST(Shapes, AnUpperBoundStaysSymbolic) {
-  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 4}), HasSubstr("symbol s0 in [1,4]"));
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 4}), HasSubstr("symbol s0 in [1,4]"));
 }
 
 TEST(Shapes, WhatTheModelWasNotExportedForIsRefused) {
-  EXPECT_THAT(shaped({.inputs = {}, .batch = 9, .most_batch = {}}), HasSubstr("s0 = 9 lies outside"));
-  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .most_batch = 16}), HasSubstr("at most 8"));
-  EXPECT_THAT(shaped({.inputs = {{"x", {1, 21}}}, .batch = {}, .most_batch = {}}), HasSubstr("4*s1 cannot be 21"));
-  EXPECT_THAT(shaped({.inputs = {{"y", {1, 3}}}, .batch = {}, .most_batch = {}}), HasSubstr("fixed and cannot be 3"));
-  EXPECT_THAT(shaped({.inputs = {{"y", {1}}}, .batch = {}, .most_batch = {}}), HasSubstr("[1] was asked for"));
-  EXPECT_THAT(shaped({.inputs = {{"z", {1}}}, .batch = {}, .most_batch = {}}), HasSubstr("no input of this name"));
-  EXPECT_THAT(shaped({.inputs = {{"x", {1, 16}}}, .batch = 2, .most_batch = {}}), HasSubstr("both 1 and 2"));
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 9, .max_batch = {}}), HasSubstr("s0 = 9 lies outside"));
+  EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 16}), HasSubstr("at most 8"));
+  EXPECT_THAT(shaped({.inputs = {{"x", {1, 21}}}, .batch = {}, .max_batch = {}}), HasSubstr("4*s1 cannot be 21"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1, 3}}}, .batch = {}, .max_batch = {}}), HasSubstr("fixed and cannot be 3"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1}}}, .batch = {}, .max_batch = {}}), HasSubstr("[1] was asked for"));
+  EXPECT_THAT(shaped({.inputs = {{"z", {1}}}, .batch = {}, .max_batch = {}}), HasSubstr("no input of this name"));
+  EXPECT_THAT(shaped({.inputs = {{"x", {1, 16}}}, .batch = 2, .max_batch = {}}), HasSubstr("both 1 and 2"));
 }
 
 }  // namespace

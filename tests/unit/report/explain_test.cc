@@ -34,7 +34,7 @@ TargetDesc integers_only() {
   desc.integers.quantizes_rows = nullptr;
   desc.legalize = {};
   desc.refusal = [](const Graph& graph, const Node& node) -> std::optional<Reason> {
-    if (is_conversion(graph, node)) return Reason{ReasonCode::kNoForm, "border"};
+    if (is_conversion(graph, node)) return Reason{ReasonCode::kNoForm, "a conversion"};
     for (const ValueId id : {node.inputs[0], node.outputs[0]}) {
       if (!graph.type(id).quant) return Reason{ReasonCode::kDType, "%" + graph[id].name};
     }

@@ -48,7 +48,7 @@ std::uint64_t pool_work(const Site& site) {
 }
 
 // Calls use(position in the output, first and last row and column of the input) for each place of the window, which is
-// cut at the borders.
+// cut at the edges.
 struct Window {
   std::int64_t top, bottom, left, right;
 };

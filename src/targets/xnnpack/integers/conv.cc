@@ -67,7 +67,7 @@ struct Layer {
 };
 
 Expected<Tensor> run_layer(const IntegerContext& context, const Layer& layer) {
-  // So many places at a time that their rows stay in the cache while the weights go past.
+  // Places at a time: few enough that their rows stay in the cache while the weights go past.
   constexpr std::int64_t kBlock = 64;
   Tensor result = context.plain.result();
   if (result.count() == 0) return result;

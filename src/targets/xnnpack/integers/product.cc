@@ -12,7 +12,7 @@ namespace isthmus::xnnpack {
 
 std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count) {
   std::int64_t total = 0;
-  // So many products of 255 * 255 that their sum stays within 32 bits.
+  // Products of 255 * 255: few enough that their sum stays within 32 bits.
   constexpr std::int64_t kPart = 32768;
   for (std::int64_t first = 0; first < count; first += kPart) {
     const std::int64_t length = std::min(kPart, count - first) & ~std::int64_t{15};

@@ -470,7 +470,7 @@ TEST(XnnpackDelegate, WhatTheLibraryCannotDoIsRefusedInOurWords) {
   for (const Fault& fault : kFaults) {
     GraphBuilder b;
     fault.make(b);
-    const auto runtime = xnnpack::build(b.graph, no_data, {.most_bytes = 1 << 24});
+    const auto runtime = xnnpack::build(b.graph, no_data, {.max_bytes = 1 << 24});
     ASSERT_FALSE(runtime.has_value()) << fault.name;
     EXPECT_THAT(runtime.error().text(), HasSubstr(fault.words)) << fault.name;
   }

@@ -139,7 +139,7 @@ TEST(Pickle, EveryTruncationIsNoticed) {
 }
 
 TEST(Pickle, SharedValuesCostNothing) {
-  // A tuple of two of the former, forty times over: 2^40 leaves if anybody copied them.
+  // A tuple of two of the former, forty times over: 2^40 leaves if each were copied.
   std::string pickle = kProto + "Nq\0"s;
   for (int i = 0; i < 40; ++i)
     pickle += "h"s + static_cast<char>(i) + "h" + static_cast<char>(i) + "\x86q" + static_cast<char>(i + 1);

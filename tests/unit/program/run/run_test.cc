@@ -286,14 +286,14 @@ TEST(Run, AnEndlessLoopEnds) {
   ProgramBuilder b;
   b.output(b.tensor({1}));
   b.add(pte::JumpFalseCall{b.value(false), 0});
-  EXPECT_THAT(answer(b, {}, {.most_instructions = 1000}).error, HasSubstr("the program takes more than 1000 steps"));
+  EXPECT_THAT(answer(b, {}, {.max_instructions = 1000}).error, HasSubstr("the program takes more than 1000 steps"));
 }
 
 TEST(Run, MemoryHasItsLimit) {
   ProgramBuilder b = test::plus_one();
   b.plan().buffer_sizes[1] = 1 << 20;
-  EXPECT_EQ(answer(b, {floats({3}, {1, 2, 3})}, {.most_bytes = 1 << 21}).error, "");
-  EXPECT_THAT(answer(b, {}, {.most_bytes = 1 << 19}).error, HasSubstr("the plan needs more than 524288 bytes"));
+  EXPECT_EQ(answer(b, {floats({3}, {1, 2, 3})}, {.max_bytes = 1 << 21}).error, "");
+  EXPECT_THAT(answer(b, {}, {.max_bytes = 1 << 19}).error, HasSubstr("the plan needs more than 524288 bytes"));
   b.plan().buffer_sizes.assign(3, std::numeric_limits<std::int64_t>::max());
   EXPECT_THAT(answer(b, {}).error, HasSubstr("the plan needs more than"));
 }
@@ -304,8 +304,8 @@ TEST(Run, DelegatesShareTheirLimit) {
   const auto y = b.output(b.tensor({64, 2}));
   for (int i = 0; i < 10; ++i) b.call_delegate(doubling(64), {x, y});
   const std::vector<Tensor> inputs{Tensor(DType::kF32, {64, 2})};
-  EXPECT_EQ(answer(b, inputs, {.most_bytes = 20'000}).error, "");
-  EXPECT_THAT(answer(b, inputs, {.most_bytes = 5'000}).error, HasSubstr("need too much memory"));
+  EXPECT_EQ(answer(b, inputs, {.max_bytes = 20'000}).error, "");
+  EXPECT_THAT(answer(b, inputs, {.max_bytes = 5'000}).error, HasSubstr("need too much memory"));
 }
 
 TEST(Run, HostResultsHaveALimit) {
@@ -314,7 +314,7 @@ TEST(Run, HostResultsHaveALimit) {
   const auto y = b.output(b.tensor({1}));
   const auto sizes = b.ints({1 << 20, 1 << 10});
   b.call("aten::expand_copy.out", {x, sizes, b.value(false), y, y});
-  EXPECT_THAT(answer(b, {floats({1}, {1})}, {.most_bytes = 1 << 24}).error,
+  EXPECT_THAT(answer(b, {floats({1}, {1})}, {.max_bytes = 1 << 24}).error,
               HasSubstr("the result does not fit in memory"));
 }
 
@@ -363,8 +363,7 @@ TEST(Run, EveryChangedByteOfADelegatesProgramIsSurvived) {
   for (std::byte& byte : changed) {
     const std::byte before = byte;
     byte = before ^ std::byte{3};
-    auto method =
-        run::Method::load(Blob(changed, nullptr), "forward", {.most_bytes = 1 << 20, .most_instructions = 100});
+    auto method = run::Method::load(Blob(changed, nullptr), "forward", {.max_bytes = 1 << 20, .max_instructions = 100});
     if (!method || !method->run(inputs)) ++refused;
     byte = before;
   }

@@ -240,9 +240,9 @@ TEST(RunTosa, LimitsHold) {
   g.output(g.op(tosa::Op::kTranspose, tosa::Transpose{{0, 1}}, {g.input(Type::kI8, {2, 3})}, Type::kI8, {2, 3}));
   const ProgramBuilder program = program_of(test::file_of(g.graph), b, {x, y});
   const Tensor quantized(DType::kI8, {2, 3});
-  EXPECT_THAT(answer(program, quantized, {.most_work = 3}).error,
+  EXPECT_THAT(answer(program, quantized, {.max_work = 3}).error,
               AllOf(HasSubstr("a run takes more than 3 steps"), HasSubstr("in delegate 0")));
-  EXPECT_THAT(answer(program, quantized, {.most_bytes = 40}).error, HasSubstr("bytes"));
+  EXPECT_THAT(answer(program, quantized, {.max_bytes = 40}).error, HasSubstr("bytes"));
 }
 
 TEST(RunTosa, ProgramsOfExecuTorchRun) {

@@ -187,7 +187,7 @@ class Mutator {
         TensorType changed = type;
         changed.dtype = dtype;
         changed.quant->zero_point = 0;  // a quantized value of every type
-        // No storage of the device, and where it is the border's it is not what the user wants.
+        // No storage of the device, and where it is that of inputs and outputs it is not what the user wants.
         if (dtype != type.dtype) change("the type", id, changed);
       }
       TensorType bare = type;
@@ -346,7 +346,7 @@ class Mutator {
       const std::span<const std::byte> bytes = old.storage.bytes();
       for (std::size_t c = 0; c < bytes.size() / sizeof(std::int32_t); ++c) {
         const auto ratio = static_cast<double>(scales[std::min(c, scales.size() - 1)] / to);
-        const double most = std::min(limit->most_sum + 1, limit->most_scaled / ratio * 1.0001);
+        const double most = std::min(limit->max_sum + 1, limit->max_scaled / ratio * 1.0001);
         for (const double wrong : {-most, most}) {
           if (wrong >= 0x1p31) continue;  // no quantized value, unless products add to it
           const auto q = static_cast<std::int32_t>(wrong);

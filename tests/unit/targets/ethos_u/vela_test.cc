@@ -175,7 +175,7 @@ TEST_F(Vela, RefusedOperatorsAreFoundByBisection) {
   EXPECT_THAT(error(file + "if grep -q model.py:9 \"$f\"; then echo 'Error: (Late)'; exit 1; fi\n"
                            "if grep -q model.py:7 \"$f\"; then echo 'Error: (Early)'; exit 1; fi"),
               AllOf(HasSubstr("(Early)"), HasSubstr("in IDENTITY \"" + refused)));
-  // A call that fails with any graph is no operator's fault.
+  // A call that fails with any graph says nothing of an operator.
   EXPECT_THAT(error("echo 'Error: no such system'; exit 1"),
               AllOf(HasSubstr("no such system"), Not(HasSubstr("IDENTITY")), Not(HasSubstr("rule"))));
 }

@@ -388,11 +388,11 @@ TEST(TosaRules, OfEveryOperatorThatIsComputed) {
 
 TEST(TosaLimits, OfMemoryAndSteps) {
   const TosaBuilder b = conv();
-  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_bytes = 100}).error().text(),
+  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.max_bytes = 100}).error().text(),
               HasSubstr("than there may be\n  in CONV2D"));
-  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_bytes = 100, .kernels = tosa::Kernels::kPlain}).error().text(),
+  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.max_bytes = 100, .kernels = tosa::Kernels::kPlain}).error().text(),
               HasSubstr("bytes of memory, and there may be 100"));
-  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.most_work = 400}).error().text(), HasSubstr("more than 400 steps"));
+  EXPECT_THAT(tosa::Interpreter::load(b.graph, {.max_work = 400}).error().text(), HasSubstr("more than 400 steps"));
   EXPECT_EQ(tosa::Interpreter::load(b.graph)->work(), 16u * 27u);
 }
 

@@ -321,13 +321,13 @@ TEST(IntegerXnnpack, Linear) {
     const QuantizedTensor y = empty_like({rows, columns}, chance.quant(x.quant->scale() * w.quant->scales[0] / ratio));
     std::vector<QuantizedTensor> inputs{x, w};
     // Sums go as far as the device's description lets them, whatever they are scaled by.
-    const float most_ratio = x.quant->scale() * std::ranges::max(w.quant->scales) / y.quant->scale();
+    const float max_ratio = x.quant->scale() * std::ranges::max(w.quant->scales) / y.quant->scale();
     const double reach = 255.0 * 128 * static_cast<double>(depth);
     const SumLimit& limit = *sum_limit_of(find_target("xnnpack")->integers, Op::kLinear);
-    const double room = std::min(limit.most_sum, limit.most_scaled / static_cast<double>(most_ratio)) - reach;
-    if (most_ratio >= 256 || room < 0) continue;
-    const auto most_bias = static_cast<std::int64_t>(round % 5 == 0 ? room : std::min(room, 5000.0));
-    if (round % 4 != 0) inputs.push_back(bias_of(chance, columns, x, w, most_bias));
+    const double room = std::min(limit.max_sum, limit.max_scaled / static_cast<double>(max_ratio)) - reach;
+    if (max_ratio >= 256 || room < 0) continue;
+    const auto max_bias = static_cast<std::int64_t>(round % 5 == 0 ? room : std::min(room, 5000.0));
+    if (round % 4 != 0) inputs.push_back(bias_of(chance, columns, x, w, max_bias));
     Delegate delegate;
     const auto in = delegate.input(x);
     const auto weight = delegate.constant(w);

@@ -131,7 +131,7 @@ TEST_P(Int8Refusal, HasItsCode) {
 INSTANTIATE_TEST_SUITE_P(Rows, Int8Refusal, testing::ValuesIn(kRows),
                          [](const testing::TestParamInfo<Row>& row) { return row.param.name; });
 
-// The borders themselves are legal: the library would abort, not refuse.
+// The bounds themselves are legal: the library would abort, not refuse.
 TEST(Int8Ratios, ReachTheirLimits) {
   const char* const kTexts[] = {
       TWO("add(%x, %z)", "  @a i8 scale=255\n  @b i8 scale=1\n  @c i8 scale=0.0009765625\n"),
@@ -174,7 +174,7 @@ TEST(Int8Forms, AreKnownBeforeParametersAre) {
   EXPECT_EQ(refuse(*graph, graph->nodes()[2], DType::kI8)->code, ReasonCode::kNoForm);
 }
 
-// Anybody's delegate: the library would write beyond the memory in which it keeps sums.
+// A hostile delegate: the library would write beyond the memory in which it keeps sums.
 TEST(Int8Runtime, MeansOfGrowingBatchesStayInMemory) {
   test::GraphBuilder build;
   const xnn::Quant params = xnn::PerTensor{0.5F, 3};

@@ -254,7 +254,7 @@ TEST(XnnpackWithoutForm, NodesStayAsTheyAre) {
   }
 }
 
-// A size without a bound is no reason to rewrite what the delegate has.
+// A size without a bound does not make the target rewrite what the delegate has.
 TEST(XnnpackWithoutForm, NodesOfUnboundedSizeStayAsTheyAre) {
   const auto graph = parse_graph(R"(graph
   symbol s0 in [1,]
