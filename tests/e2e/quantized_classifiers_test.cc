@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "support/command_line.h"
 
 namespace isthmus::quantized_classifiers_test {
@@ -11,7 +13,8 @@ struct Bar {
   const char* name;
   const char* target;
   int images;            // of the test set
-  double sqnr_db;        // of some of the images of calibration
+  double example_db;     // of the archive's example, which compile prints
+  double images_db;      // pooled over the images of the test set
   double share_of_file;  // of the archive's size
 };
 
@@ -34,7 +37,7 @@ TEST_P(Classifiers, KeepTheirAccuracyInInt8) {
   EXPECT_EQ(number_at(compiled.out, "delegates"), 1) << compiled.out;
   EXPECT_NE(compiled.out.find("\"host\":[]"), std::string::npos) << compiled.out;
   EXPECT_EQ(number_at(compiled.out, "samples"), 32);
-  EXPECT_GE(number_at(compiled.out, "db"), GetParam().sqnr_db);
+  EXPECT_GE(number_at(compiled.out, "db"), GetParam().example_db);
   EXPECT_LT(number_at(compiled.out, "bytes"),
             GetParam().share_of_file * static_cast<double>(std::filesystem::file_size(model)));
 
@@ -45,7 +48,8 @@ TEST_P(Classifiers, KeepTheirAccuracyInInt8) {
   EXPECT_EQ(number_at(evaluated.out, "samples"), GetParam().images);
   const double two_images = 2.01 / GetParam().images;
   EXPECT_GE(number_at(evaluated.out, "top1"), number_at(evaluated.out, "top1_reference") - two_images) << evaluated.out;
-  EXPECT_GE(number_at(evaluated.out, "agreement"), 0.985) << evaluated.out;
+  EXPECT_GE(number_at(evaluated.out, "agreement"), 0.99) << evaluated.out;
+  EXPECT_GE(nlohmann::json::parse(evaluated.out)["sqnr_db"][0].get<double>(), GetParam().images_db) << evaluated.out;
 }
 
 using PromotedNodes = test::CommandLine;
@@ -63,15 +67,17 @@ TEST_F(PromotedNodes, StayInTheDelegate) {
     ASSERT_EQ(promoted.code, 0) << promoted.err;
     EXPECT_EQ(number_at(promoted.out, "delegates"), 1) << promoted.out;
     // In 16 bits the weights still have 8, and their noise is most of what is left.
-    const double gain = std::string_view(target) == "xnnpack" ? 2 : -2;
+    const double gain = std::string_view(target) == "xnnpack" ? 5 : 1.5;
     EXPECT_GT(number_at(promoted.out, "db"), number_at(plain.out, "db") + gain) << target;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Trained, Classifiers,
-                         testing::Values(Bar{"cnn", "xnnpack", 500, 35, 0.25}, Bar{"vit", "xnnpack", 500, 38, 0.3},
-                                         Bar{"cnn", "ethos-u55-128", 100, 34, 0.3},
-                                         Bar{"vit", "ethos-u85-256", 100, 36, 0.6}),
+                         // What was measured, less 1 dB for CPUs of other vectors, 2 for the one example.
+                         testing::Values(Bar{"cnn", "xnnpack", 500, 43, 38.5, 0.22},
+                                         Bar{"vit", "xnnpack", 500, 40.5, 39.3, 0.285},
+                                         Bar{"cnn", "ethos-u55-128", 100, 40, 40.7, 0.23},
+                                         Bar{"vit", "ethos-u85-256", 100, 41.5, 36.2, 0.51}),
                          [](const auto& row) {
                            const bool is_cpu = std::string_view(row.param.target) == "xnnpack";
                            return fmt::format("{}_{}", row.param.name, is_cpu ? "cpu" : "npu");

@@ -31,26 +31,39 @@ class Promote : public test::CommandLine {
   }
 };
 
-TEST_F(Promote, NeverLosesAndSaysWhatItCosts) {
-  double before = compile("--target xnnpack")["outputs"][0]["sqnr_db"];
+class PromoteOn : public Promote, public testing::WithParamInterface<const char*> {};
+
+TEST_P(PromoteOn, NeverLosesAndSaysWhatItCosts) {
+  const std::string target = std::string("--target ") + GetParam();
+  const nlohmann::json plain = compile(target);
+  double before = plain["outputs"][0]["sqnr_db"];
   const double pooled = pooled_db();
   std::size_t bytes = 0;
   for (const int count : {1, 2, 4}) {
-    const nlohmann::json found = compile("--target xnnpack --promote " + std::to_string(count));
-    ASSERT_FALSE(found["promoted"].empty());
-    EXPECT_LE(found["promoted"].size(), static_cast<std::size_t>(count));
+    const nlohmann::json found = compile(target + " --promote " + std::to_string(count));
+    EXPECT_LE(found.value("promoted", nlohmann::json::array()).size(), static_cast<std::size_t>(count));
     for (const nlohmann::json& row : found["promoted"]) {
       EXPECT_GT(row["db"], 0) << row;
-      EXPECT_TRUE(row.contains("bytes") && row.contains("ms") && row.contains("node")) << row;
+      EXPECT_TRUE(row.contains("bytes") && row.contains("node") && (row.contains("ms") || row.contains("cycles")))
+          << row;
     }
     const double now = found["outputs"][0]["sqnr_db"];
-    EXPECT_GE(now, before - 0.05) << count;
+    EXPECT_GE(now, before) << count;
     EXPECT_GE(found["bytes"], bytes);
     before = now;
     bytes = found["bytes"];
   }
-  EXPECT_GT(pooled_db(), pooled);
+  EXPECT_GT(before, plain["outputs"][0]["sqnr_db"]) << "some node gains";
+  // On images that nothing else has seen.
+  EXPECT_GE(pooled_db(), pooled);
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, PromoteOn, testing::Values("xnnpack", "ethos-u55-128", "ethos-u85-256"),
+                         [](const auto& row) {
+                           std::string name = row.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST_F(Promote, LayerErrorsLeadWithTheNodeThatPromoteTakes) {
   const nlohmann::json listed = compile("--target ethos-u85-256 --layer-errors");
