@@ -105,7 +105,7 @@ std::string to_json(const CompileSummary& summary) {
     json["output"] = file.path;
     json["bytes"] = file.bytes;
     json["memory_bytes"] = file.memory_bytes;
-    json["min_memory_bytes"] = file.min_memory_bytes;
+    json["least_memory_bytes"] = file.min_memory_bytes;
     json["delegate_nodes"] = file.device_nodes;
     if (!file.backend.empty()) json["backend"] = file.backend;
     for (const FinishedDelegate& finished : file.finished) {

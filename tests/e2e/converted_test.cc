@@ -116,7 +116,7 @@ TEST(Converted, ConcatOfThreeScales) {
   return %mixed
 )");
   const std::vector<Tensor> inputs{random_tensor({1, 2, 6, 6})};
-  expect_repaired(test::converted(model, test::each_for_itself(model, inputs)), inputs, 35);
+  expect_repaired(test::converted(model, test::each_for_itself(model, inputs)), inputs, 44);
 }
 
 TEST(Converted, MoveaxisBetweenTwoScales) {
@@ -136,7 +136,7 @@ TEST(Converted, MoveaxisBetweenTwoScales) {
     if (pin && graph[id].name == "moved") pin->quant.scales[0] *= 1.25F;
     return pin;
   };
-  expect_repaired(test::converted(model, other), inputs, 35);
+  expect_repaired(test::converted(model, other), inputs, 39);
 }
 
 TEST(Converted, ClassTokenOfItsOwnScale) {
@@ -157,7 +157,7 @@ TEST(Converted, ClassTokenOfItsOwnScale) {
   return %mixed, %skip
 )");
   const std::vector<Tensor> inputs{random_tensor({1, 2, 8, 8})};
-  expect_repaired(test::converted(model, test::each_for_itself(model, inputs)), inputs, 35);
+  expect_repaired(test::converted(model, test::each_for_itself(model, inputs)), inputs, 35.5);
 }
 
 TEST(Converted, AWholeModelWithAConcat) {
@@ -166,7 +166,7 @@ TEST(Converted, AWholeModelWithAConcat) {
   ASSERT_TRUE(model) << model.error().text();
   const Graph graph = canonical(model->graph);
   const std::vector<Tensor> inputs = test::read_tensors(models(), "emg_cascade_input_");
-  expect_repaired(test::converted(graph, test::each_for_itself(graph, inputs)), inputs, 30);
+  expect_repaired(test::converted(graph, test::each_for_itself(graph, inputs)), inputs, 42);
 }
 
 TEST(Converted, ATransformerWithAClassToken) {
@@ -221,7 +221,7 @@ TEST(Converted, TheFloatProgramRoundsAsTheArchiveDoes) {
   ASSERT_TRUE(found) << found.error().text();
   const auto expected = interpret(canonical(archive), inputs);
   ASSERT_TRUE(expected) << expected.error().text();
-  EXPECT_GE(test::sqnr(*found, *expected), 30);
+  EXPECT_GE(test::sqnr(*found, *expected), 120);
 }
 
 // As PyTorch computes them, in float with rounding: partly, dynamically, by channels and by groups.

@@ -29,10 +29,10 @@ TEST(QuantizeCases, ConcatOfTwoStreams) {
   const std::vector<Tensor> inputs = test::read_tensors(models(), "emg_cascade_input_");
   const auto program = test::quantize_model(models() / "emg_cascade.pt2", {inputs});
   ASSERT_TRUE(program) << program.error().text();
-  expect_right(*program, inputs, 30);
+  expect_right(*program, inputs, 45);
   const auto older = test::quantize_model(models() / "torch26" / "emg_cascade.pt2", {inputs});
   ASSERT_TRUE(older) << older.error().text();
-  expect_right(*older, inputs, 30);
+  expect_right(*older, inputs, 45);
   EXPECT_EQ(older->model.plan.groups.size(), program->model.plan.groups.size());
   EXPECT_EQ(older->model.plan.cuts.size(), program->model.plan.cuts.size());
 }
@@ -41,7 +41,7 @@ TEST(QuantizeCases, TransformerWithAClassToken) {
   const std::vector<Tensor> inputs = test::read_tensors(models(), "deit_micro_input_");
   const auto program = test::quantize_model(models() / "deit_micro.pt2", {inputs});
   ASSERT_TRUE(program) << program.error().text();
-  expect_right(*program, inputs, 25);
+  expect_right(*program, inputs, 41.5);
 }
 
 // Patches of an image behind a class token, in either order, and what reads all of them.
@@ -112,8 +112,8 @@ TEST(QuantizeCases, TokenJoinInEitherOrder) {
     // A wide token must not cost the skip its bits: the conv's result is rescaled on its way to the join.
     EXPECT_EQ(first->model.plan.cuts.size(), size > 10 ? 1U : 0U) << size;
     EXPECT_EQ(last->model.plan.cuts.size(), first->model.plan.cuts.size()) << size;
-    expect_right(*first, image(), 30);
-    expect_right(*last, image(), 30);
+    expect_right(*first, image(), 34);
+    expect_right(*last, image(), 34);
   }
 }
 

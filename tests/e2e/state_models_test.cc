@@ -86,7 +86,7 @@ TEST(StateModels, AStreamGoesOnInFloat) {
 TEST(StateModels, Int8StreamContinues) {
   for (const std::string_view target : {"xnnpack", "ethos-u85-256", "tosa-int"}) {
     const test::QuantizedProgram program = quantized("stream", 1, target);
-    EXPECT_GT(stream_db(program_of(program.compiled->bytes)), 25) << target;
+    EXPECT_GT(stream_db(program_of(program.compiled->bytes)), 26.5) << target;
     // Its past is kept quantized of the scale that it is read with.
     const Graph& graph = program.model.quantized.graph;
     const auto past = std::ranges::find(graph.states(), "past", [](const auto& state) { return state.initial.fqn; });

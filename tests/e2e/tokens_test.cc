@@ -62,7 +62,7 @@ test::QuantizedProgram quantized(const std::string& target) {
   const auto expected = interpret(classifier(), sample(5));
   const auto found = test::run_program(*program, sample(5));
   CHECK(found.has_value(), found ? "" : found.error().text());
-  EXPECT_GT(test::sqnr(*found, *expected), 30) << target;
+  EXPECT_GT(test::sqnr(*found, *expected), 58) << target;
   return *std::move(program);
 }
 

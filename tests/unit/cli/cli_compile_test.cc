@@ -45,7 +45,7 @@ TEST_F(Cli, CompileWritesWhatRunComputes) {
   const Json json = Json::parse(done.out);
   EXPECT_EQ(json["output"], out);
   EXPECT_EQ(json["bytes"], std::filesystem::file_size(out));
-  EXPECT_LE(json["min_memory_bytes"], json["memory_bytes"]);
+  EXPECT_LE(json["least_memory_bytes"], json["memory_bytes"]);
   EXPECT_GT(json["seconds"]["lower"], 0);
   const Finished ran =
       isthmus("run " + out +
