@@ -29,8 +29,8 @@ class Action(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = check("fmnist/*.pt2 deit_micro.pt2", "xnnpack", "--require-full-delegation", folder)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stdout.count("1 delegate"), 3)
-            self.assertEqual(sorted(os.listdir(folder)), ["cnn.sarif", "deit_micro.sarif", "vit.sarif"])
+            self.assertEqual(done.stdout.count("1 delegate"), 4)
+            self.assertEqual(sorted(os.listdir(folder)), ["cnn.sarif", "convnext.sarif", "deit_micro.sarif", "vit.sarif"])
 
     def test_a_broken_gate_and_a_missing_file_are_seen(self):
         self.assertEqual(check("fmnist/cnn.pt2 deit_micro.pt2", "xnnpack", "--max-delegates 0").returncode, 3)
