@@ -81,11 +81,13 @@ Data = Union[None, str, "os.PathLike[str]", Iterable[Sample]]
 class Program:
     """A program file that ExecuTorch loads. It runs NumPy arrays: `scores = program(image)`."""
 
-    def __init__(self, source: Any):
-        """`source` is the path of a .pte file."""
-        pointer = source if isinstance(source, int) else checked("program_open", encoded(source))
+    def __init__(self, path: Path_):
+        self._hold(checked("program_open", encoded(path)))
+
+    def _hold(self, pointer: int) -> "Program":
         self._handle = Handle("program", pointer)
         self._rows: Optional[Dict[str, Any]] = None
+        return self
 
     @property
     def report(self) -> Report:
@@ -266,18 +268,8 @@ def explain(
     data = None if calibrate is None else _data(calibrate, lambda: opened.inspect()["inputs"], **of_data)
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
-        return Report(
-            parsed(
-                long_call(
-                    watch,
-                    "explain_json",
-                    opened,
-                    wanted,
-                    None if node is None else node.encode(),
-                    data,
-                )
-            )
-        )
+        name = None if node is None else node.encode()
+        return Report(parsed(long_call(watch, "explain_json", opened, wanted, name, data)))
 
 
 def calibrate(
@@ -321,7 +313,7 @@ def compile(
         else:
             data = _data(calibrate, lambda: opened.inspect()["inputs"], **of_data)
             pointer = long_call(watch, "compile", opened, wanted, data)
-    program = Program(pointer)
+    program = Program.__new__(Program)._hold(pointer)
     if output is not None:
         program.save(output)
     return program
@@ -348,13 +340,7 @@ def evaluate(
         raise TypeError(f"evaluate has no option {next(iter(options))}")
     with _Bar(progress) as watch:
         wanted = _options("", watch, threads=threads)
-        return Report(
-            parsed(
-                long_call(
-                    watch, "program_evaluate_json", ours._handle, opened, given, wanted
-                )
-            )
-        )
+        return Report(parsed(long_call(watch, "program_evaluate_json", ours._handle, opened, given, wanted)))
 
 
 def targets() -> List[str]:

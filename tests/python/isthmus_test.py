@@ -204,7 +204,7 @@ class Progress(unittest.TestCase):
             time.sleep(0.05)  # so that the work lasts until the signal is there
 
         with self.assertRaises(KeyboardInterrupt):
-            isthmus.compile(CNN, calibrate=np.repeat(IMAGES, 20, axis=0), progress=show)
+            isthmus.compile(CNN, calibrate=np.repeat(IMAGES, 8, axis=0), progress=show)
         thread.join()
 
     def test_other_threads_run_meanwhile(self):
@@ -220,7 +220,7 @@ class Progress(unittest.TestCase):
         thread = threading.Thread(target=count)
         thread.start()
         try:
-            isthmus.compile(CNN, calibrate=np.repeat(IMAGES, 8, axis=0))
+            isthmus.compile(CNN, calibrate=np.repeat(IMAGES, 4, axis=0))
         finally:
             done.set()
             thread.join()
