@@ -27,10 +27,10 @@ class Action(unittest.TestCase):
 
     def test_models_pass(self):
         with tempfile.TemporaryDirectory() as folder:
+            models = sorted(path.stem for path in (SOURCE / "tests/models/fmnist").glob("*.pt2"))
             done = check("fmnist/*.pt2 deit_micro.pt2", "xnnpack", "--require-full-delegation", folder)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stdout.count("1 delegate"), 4)
-            self.assertEqual(sorted(os.listdir(folder)), ["cnn.sarif", "convnext.sarif", "deit_micro.sarif", "vit.sarif"])
+            self.assertEqual(sorted(os.listdir(folder)), sorted(f"{name}.sarif" for name in [*models, "deit_micro"]))
 
     def test_a_broken_gate_and_a_missing_file_are_seen(self):
         self.assertEqual(check("fmnist/cnn.pt2 deit_micro.pt2", "xnnpack", "--max-delegates 0").returncode, 3)
