@@ -21,3 +21,10 @@ find_package(XNNPACK)                      # XNNPACK::XNNPACK with pthreadpool a
 if(NOT XNNPACK_FOUND)
   message(FATAL_ERROR "No current XNNPACK: run ./dev setup.")
 endif()
+
+# The library that lays out the graph of a report's page: one script, embedded into the binary.
+find_file(DAGRE_SCRIPT dagre.min.js PATHS /usr/lib/python3/dist-packages/xstatic/pkg/dagre/data
+          /usr/share/javascript/dagre NO_DEFAULT_PATH)
+if(NOT DAGRE_SCRIPT)
+  message(FATAL_ERROR "No dagre.min.js: run ./dev setup, which installs python3-xstatic-dagre.")
+endif()

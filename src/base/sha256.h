@@ -1,4 +1,4 @@
-// The hash by which program files name their data.
+// The hash by which program files name their data, and pages their scripts.
 #pragma once
 
 #include <cstddef>
@@ -9,5 +9,7 @@ namespace isthmus {
 
 // 64 lowercase hexadecimal digits.
 std::string sha256_hex(std::span<const std::byte> bytes);
+// The same in base64.
+std::string sha256_base64(std::span<const std::byte> bytes);
 
 }  // namespace isthmus

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -12,10 +14,12 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/contradictions.h"
+#include "cli/report_option.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "report/compile.h"
+#include "report/debug_map.h"
 #include "report/gates.h"
 #include "session/artifacts.h"
 #include "session/session.h"
@@ -31,6 +35,8 @@ struct CompileOptions {
   std::string tosa_folder, mlir_folder;
   Gates gates;
   CiOptions ci;
+  std::string report;
+  std::string debug_map;
   bool wants_errors = false;
   CommonFlags common;
 
@@ -46,7 +52,7 @@ ExitCode verdict(const CompileSummary& summary) {
 void print_summary(const CompileOptions& options, const Session& session, const CompileSummary& summary) {
   if (options.common.speaks()) {
     print_diagnostics(session.diagnostics());
-    print_output(to_text(summary, options.common.is_verbose));
+    print_output(to_text(summary, options.common.is_verbose, {.has_colour = stdout_has_colour()}));
   } else if (options.common.wants_json) {
     print_output(to_json(summary));
   }
@@ -59,9 +65,12 @@ Expected<ExitCode> print_stage(const CompileOptions& options, WithData with_data
   return kExitFine;
 }
 
-Expected<void> demand_ci_writable(const CompileOptions& options) {
+Expected<void> demand_reports_writable(const CompileOptions& options) {
   const std::vector<std::string> inputs{options.file(), options.session.data.path, options.session.quant.file};
-  for (const std::string& path : options.ci.outputs()) {
+  std::vector<std::string> paths = options.ci.outputs();
+  paths.push_back(options.report);
+  paths.push_back(options.debug_map);
+  for (const std::string& path : paths) {
     if (!path.empty()) TRY(demand_writable(path, inputs));
   }
   return {};
@@ -69,7 +78,7 @@ Expected<void> demand_ci_writable(const CompileOptions& options) {
 
 Expected<ExitCode> check(const CompileOptions& options) {
   if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
-  TRY(demand_ci_writable(options));
+  TRY(demand_reports_writable(options));
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kNo, session);
   TRY(session.place(WithData::kNo));
@@ -79,6 +88,7 @@ Expected<ExitCode> check(const CompileOptions& options) {
   summary.broken_gates = broken_gates(summary, options.gates);
   TRY(compare_with_baseline(options.ci, summary));
   TRY(write_ci_files(options.ci, session, summary));
+  TRY(write_report(options.report, summary, session));
   print_summary(options, session, summary);
   TRY(runnable);
   return verdict(summary);
@@ -112,25 +122,32 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
     const std::vector<std::string> inputs{options.file(), options.session.data.path, options.session.quant.file};
     TRY(demand_writable(options.output, inputs));
   }
-  TRY(demand_ci_writable(options));
+  TRY(demand_reports_writable(options));
   Session session = TRY(open_session(options.session));
   if (!options.stage.empty()) return print_stage(options, WithData::kYes, session);
   TRY(session.place(WithData::kYes));
   TRY(session.demand_runnable());
   CompileSummary summary = summarize(session);
   summary.broken_gates = broken_gates(summary, options.gates);
+  std::vector<ValueError> errors;
   if (summary.broken_gates.empty()) {
     TRY(session.compile());
     add_file(summary, options.output, session);
     if (session.quantized() != nullptr && options.wants_errors) {
-      add_layer_errors(summary, session.quantized()->model, TRY(session.layer_errors()), TRY(session.node_gains()));
+      errors = TRY(session.layer_errors());
+      add_layer_errors(summary, session.quantized()->model, errors, TRY(session.node_gains()));
     }
     summary.file->tosa_files = TRY(write_artifacts(kTosaFile, options.tosa_folder, session));
     summary.file->mlir_files = TRY(write_artifacts(kMlirFile, options.mlir_folder, session));
     TRY(compare_with_baseline(options.ci, summary));
     if (summary.broken_gates.empty()) TRY(write_file(options.output, session.compiled().bytes));
+    if (summary.broken_gates.empty() && !options.debug_map.empty()) {
+      const std::string map = debug_map(session);
+      TRY(write_file(options.debug_map, std::as_bytes(std::span(map))));
+    }
   }
   TRY(write_ci_files(options.ci, session, summary));
+  TRY(write_report(options.report, summary, session, std::move(errors)));
   print_summary(options, session, summary);
   return verdict(summary);
 }
@@ -148,6 +165,7 @@ void add_common(CLI::App& command, CompileOptions& options) {
   command.add_flag("--require-full-delegation", options.gates.requires_full_delegation,
                    "exit with 3 unless every operator runs on the target");
   add_ci_options(command, options.ci);
+  add_report_option(command, options.report);
   std::vector<std::string> stages;
   for (const StageRow& row : isthmus::stages()) {
     if (row.has_graph) stages.emplace_back(row.name);
@@ -166,7 +184,8 @@ Command add_check(CLI::App& app) {
   command->footer(
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
       "  isthmus check model.pt2 --target xnnpack --require-full-delegation\n"
-      "  isthmus check model.pt2 --target xnnpack --baseline model.lock --sarif isthmus.sarif");
+      "  isthmus check model.pt2 --target xnnpack --baseline model.lock --sarif isthmus.sarif\n"
+      "  isthmus check model.pt2 --target xnnpack --report report.html");
   return {command, [options] { return check(*options); }};
 }
 
@@ -190,6 +209,9 @@ Command add_compile(CLI::App& app) {
                       "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,
                       "the same as text of MLIR's tosa dialect, as <model>_<number>.mlir");
+  command->add_option("--debug-map", options->debug_map,
+                      "write JSON that says which node and source line each instruction and each operator of a "
+                      "delegate runs, by the numbers that ExecuTorch's profiler uses");
   command->add_flag(
       "--layer-errors", options->wants_errors,
       "what each value loses by quantization; first those nodes that the outputs gain most by in more precision");
@@ -199,6 +221,8 @@ Command add_compile(CLI::App& app) {
       "Examples:\n  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --config quant.toml -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --input-layout nhwc -o model.pte\n"
+      "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --report report.html -o model.pte\n"
+      "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --debug-map map.json -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --float --max-batch 8 -o model.pte");
   return {command, [options] { return compile_file(*options); }};
 }

@@ -1,12 +1,16 @@
 // isthmus eval
 #include <memory>
+#include <vector>
 
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/program_options.h"
+#include "cli/report_option.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "report/eval.h"
+#include "report/program.h"
 #include "session/evaluate_program.h"
 
 namespace isthmus {
@@ -17,10 +21,13 @@ struct EvalOptions {
   ModelOptions reference;
   DataOptions data;
   ProgramOptions program;
+  std::string report;
   CommonFlags common;
 };
 
 Expected<void> evaluate_file(const EvalOptions& options) {
+  const std::vector<std::string> inputs{options.file, options.reference.file, options.data.path};
+  if (!options.report.empty()) TRY(demand_writable(options.report, inputs));
   const OpenFile file = TRY(open_file(options.file));
   const OpenModel reference = TRY(open_model(options.reference.file));
   Diagnostics diagnostics = reference.diagnostics;
@@ -31,7 +38,9 @@ Expected<void> evaluate_file(const EvalOptions& options) {
     return true;
   });
   bar.clear();
-  const EvalSummary summary{options.file, TRY(std::move(result)), diagnostics.entries()};
+  EvalSummary summary{options.file, TRY(std::move(result)), diagnostics.entries()};
+  if (!options.report.empty()) summary.program = TRY(take_apart_program(file.path, file.bytes, {}));
+  TRY(write_report(options.report, summary));
   if (options.common.speaks()) print_diagnostics(diagnostics);
   if (!options.common.is_quiet || options.common.wants_json) {
     print_output(options.common.wants_json ? to_json(summary) : to_text(summary));
@@ -58,8 +67,11 @@ Command add_eval(CLI::App& app) {
   add_program_options(*command, options->program);
   command->get_option("--threads")
       ->description("samples at the same time; as many as there are CPUs for this process by default");
+  add_report_option(*command, options->report);
   add_common_flags(*command, options->common);
-  command->footer("Example:\n  isthmus eval model.pte --reference model.pt2 --data test.npz");
+  command->footer(
+      "Examples:\n  isthmus eval model.pte --reference model.pt2 --data test.npz\n"
+      "  isthmus eval model.pte --reference model.pt2 --data test.npz --report report.html");
   return {command, [options] { return fine(evaluate_file(*options)); }};
 }
 

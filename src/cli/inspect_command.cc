@@ -1,6 +1,7 @@
 // isthmus inspect
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -10,7 +11,9 @@
 #include "cli/usage.h"
 #include "formats/tosa/tosa.h"
 #include "ir/text.h"
+#include "program/anatomy/anatomy.h"
 #include "report/inspect.h"
+#include "report/model_explorer.h"
 #include "report/program.h"
 #include "report/stats.h"
 #include "report/tosa.h"
@@ -28,6 +31,7 @@ struct InspectOptions {
   std::optional<std::string> method;
   std::vector<std::string> skipped;  // rewrites
   CommonFlags common;
+  std::string graph_form;  // --graph
   bool wants_ir = false;
   bool wants_trace = false;
 };
@@ -51,15 +55,26 @@ void print_summary(const InspectOptions& options, const std::string& json, const
   if (options.common.wants_json || options.common.speaks()) print_output(options.common.wants_json ? json : text);
 }
 
+// For the tool that --graph names.
+Expected<void> print_graph(const InspectOptions& options, const anatomy::Graph& graph) {
+  print_output(to_model_explorer(graph, std::filesystem::path(options.file).filename().string()));
+  return {};
+}
+
 Expected<void> inspect_program(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir) return bad_input(fmt::format("{} is a program file: it has no graph to print", file.path));
+  if (!options.graph_form.empty()) {
+    return print_graph(options, TRY(take_apart_program(file.path, file.bytes, options.method)));
+  }
   const ProgramSummary summary = TRY(summarize_program(file.path, file.bytes, options.method));
   print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
 }
 
 Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile& file) {
-  if (options.wants_ir) return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
+  if (options.wants_ir || !options.graph_form.empty()) {
+    return bad_input(fmt::format("{} holds statistics: it has no graph to print", file.path));
+  }
   const Statistics statistics = TRY(within(read_stats(file.bytes), file.path));
   const StatsSummary summary{file.path, &statistics};
   print_summary(options, to_json(summary), to_text(summary));
@@ -70,6 +85,7 @@ Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file)
   if (options.wants_ir)
     return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
   const tosa::Graph graph = TRY(within(tosa::read_graph(file.bytes), file.path));
+  if (!options.graph_form.empty()) return print_graph(options, anatomy::take_apart(graph));
   const TosaSummary summary = summarize(file.path, file.bytes.size(), graph);
   print_summary(options, to_json(summary), to_text(summary, {.has_colour = stdout_has_colour()}));
   return {};
@@ -82,6 +98,10 @@ Expected<void> inspect(const InspectOptions& options) {
   if (file.kind == FileKind::kTosa) return inspect_tosa(options, file);
   const OpenModel opened = TRY(open_model(file));
   Diagnostics diagnostics = opened.diagnostics;
+  if (!options.graph_form.empty()) {
+    if (options.common.speaks()) print_diagnostics(diagnostics);
+    return print_graph(options, anatomy::take_apart(opened.model.graph));
+  }
   if (options.wants_ir) {
     const Graph graph = TRY(graph_after(options, opened.model.graph, diagnostics));
     if (options.common.speaks()) print_diagnostics(diagnostics);
@@ -124,8 +144,15 @@ Command add_inspect(CLI::App& app) {
   command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
       ->needs(ir);
   command->add_option("--method", options->method, "the method of a .pte file")->excludes(ir);
+  command
+      ->add_option("--graph", options->graph_form,
+                   "print the graph for another tool; json: what Google's Model Explorer opens")
+      ->check(one_of({"json"}))
+      ->excludes(ir)
+      ->excludes(command->get_option("--json"));
   command->footer(
       "Examples:\n  isthmus inspect model.pt2\n  isthmus inspect model.pte --json\n"
+      "  isthmus inspect model.pt2 --graph json > model.json\n"
       "  isthmus inspect model.pt2 --ir --stop-after canonicalize");
   return {command, [options] { return fine(inspect(*options)); }};
 }

@@ -1,11 +1,26 @@
-// A bar for the stage that takes long.
+// Bars for the stages that take long.
 #include "cli/progress.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 namespace isthmus {
 namespace {
+
+// The stages that may take long.
+struct BarRow {
+  Stage stage;
+  std::string_view label;
+};
+constexpr BarRow kBars[] = {
+    {Stage::kCalibrate, "calibrating"},
+    {Stage::kQuantize, "searching"},
+    {Stage::kCompare, "evaluating"},
+};
 
 std::atomic<bool> is_interrupted{false};  // NOLINT: a signal handler reaches nothing else
 
@@ -21,9 +36,10 @@ bool TerminalProgress::show(Stage stage, double fraction) {
     former_ = std::signal(SIGINT, on_interrupt);
     is_watching_ = true;
   }
-  if (stage != stage_) {
+  if (stage != stage_ || (!bar_ && fraction < 1)) {
     bar_.reset();
-    if (stage == Stage::kCalibrate) bar_.emplace("calibrating");
+    const auto row = std::ranges::find(kBars, stage, &BarRow::stage);
+    if (row != std::end(kBars)) bar_.emplace(std::string(row->label));
     stage_ = stage;
   }
   if (bar_) bar_->show(fraction);

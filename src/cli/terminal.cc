@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "base/untrusted_text.h"
 #include "report/error.h"
@@ -41,17 +43,29 @@ ProgressBar::ProgressBar(std::string label) : label_(std::move(label)), is_shown
 void ProgressBar::show(double fraction) {
   constexpr int kCells = 40;
   const int cells = std::clamp(static_cast<int>(fraction * kCells), 0, kCells);
-  if (!is_shown_ || cells == cells_) return;
+  if (!is_shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (fraction < fraction_) start_ = now;
+  fraction_ = fraction;
+  std::string left = time_left(fraction, std::chrono::duration<double>(now - start_).count());
+  if (cells == cells_ && left == left_) return;
   cells_ = cells;
+  left_ = std::move(left);
   std::string bar;
   for (int i = 0; i < kCells; ++i) bar += i < cells ? "▆" : " ";
-  fmt::print(stderr, "\r{} {} {:>3} %", label_, bar, cells * 100 / kCells);
+  fmt::print(stderr, "\r{} {} {:>3} %  {}\033[K", label_, bar, cells * 100 / kCells, left_);
 }
 
 void ProgressBar::clear() {
   if (cells_ < 0) return;
   fmt::print(stderr, "\r\033[K");
   cells_ = -1;
+}
+
+std::string time_left(double fraction, double seconds) {
+  if (fraction <= 0 || fraction >= 1 || seconds < 1) return {};
+  const auto left = static_cast<long>(std::ceil(seconds * (1 - fraction) / fraction));
+  return left < 60 ? fmt::format("{} s left", left) : fmt::format("{}:{:02} min left", left / 60, left % 60);
 }
 
 void print_output(std::string_view text) {

@@ -15,6 +15,7 @@
 #include "formats/tosa/tosa.h"
 #include "report/explain.h"
 #include "report/rows.h"
+#include "report/verdict.h"
 #include "session/foreign_cause.h"
 #include "targets/registry.h"
 
@@ -294,10 +295,10 @@ void add_layer_errors(CompileSummary& summary, const Graph& model, const std::ve
   });
 }
 
-std::string to_text(const CompileSummary& summary, bool is_verbose) {
-  std::string out = fmt::format("{} for {}: {} delegate{}, {} of {} operators in {}\n", summary.model, summary.target,
-                                summary.delegates, summary.delegates == 1 ? "" : "s", summary.delegated_nodes,
-                                summary.nodes, summary.delegates == 1 ? "it" : "them");
+std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle style) {
+  const Verdict verdict = verdict_of(summary);
+  std::string out =
+      fmt::format("{} for {}: {}\n", summary.model, summary.target, in_colour(verdict.headline, verdict.grade, style));
   const std::map<std::string, std::vector<const CompileSummary::HostNode*>> groups = by_cause(summary.host);
   for (const CompileSummary::HostNode& node : summary.host) {
     const auto group = node.causes.size() > 1 ? groups.find(cause_of(node)) : groups.end();

@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "report/causes.h"
 #include "report/costs.h"
+#include "report/rows.h"
 #include "report/states.h"
 #include "report/tosa.h"
 #include "session/session.h"
@@ -127,7 +128,7 @@ void add_file(CompileSummary& summary, const std::string& path, const Session& s
 void add_layer_errors(CompileSummary& summary, const Graph& model, const std::vector<ValueError>& errors,
                       const std::vector<NodeGain>& gains);
 
-std::string to_text(const CompileSummary& summary, bool is_verbose);
+std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle style = {});
 std::string to_json(const CompileSummary& summary);
 
 }  // namespace isthmus

@@ -1,11 +1,13 @@
 // What `eval` found.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/diag.h"
 #include "evaluate/evaluate.h"
+#include "program/anatomy/anatomy.h"
 
 namespace isthmus {
 
@@ -13,6 +15,7 @@ struct EvalSummary {
   std::string file;
   Evaluation evaluation;
   std::vector<Diagnostic> said;
+  std::optional<anatomy::Graph> program = {};  // where it was taken apart
 };
 
 std::string to_text(const EvalSummary& summary);

@@ -133,40 +133,6 @@ void add_conversions(const Outcome& outcome, ValueId id, Explanation& out) {
   }
 }
 
-// The rewrites for the target's sake that made the value, or what another one of them took apart to make it; in the
-// order of the target's table.
-void add_rewrites(const Outcome& outcome, Explanation& out) {
-  std::vector<std::string> names{out.node};
-  std::set<std::pair<std::string, std::string>> found;  // rewrite, value
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    for (const RewriteTime& row : outcome.rewrites) {
-      for (const RewriteStep& step : row.steps) {
-        if (std::ranges::find(step.made, names[i]) == step.made.end()) continue;
-        if (!found.emplace(row.name, step.of).second) continue;
-        if (std::ranges::find(names, step.of) == names.end()) names.push_back(step.of);
-      }
-    }
-  }
-  for (const Rewrite& rewrite : outcome.target.legalize) {
-    for (const auto& [name, of] : found) {
-      if (name == rewrite.name) out.rewrites.push_back({name, std::string(rewrite.what), of});
-    }
-  }
-}
-
-void add_operators(const Outcome& outcome, NodeId of_model, Explanation& out) {
-  const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
-  if (!runs || outcome.target.operators == nullptr || outcome.host_reason(*runs) != nullptr) return;
-  for (const std::string_view name : outcome.target.operators(outcome.graph, outcome.graph[*runs])) {
-    const auto known = std::ranges::find(out.becomes, name, &Explanation::DeviceOperators::name);
-    if (known == out.becomes.end()) {
-      out.becomes.push_back({std::string(name), 1});
-    } else {
-      ++known->count;
-    }
-  }
-}
-
 void add_causes(const Outcome& outcome, const HostCauses& host, NodeId of_model, Explanation& out) {
   const std::optional<NodeId> runs = node_that_runs(outcome, of_model);
   if (runs && outcome.host_reason(*runs) != nullptr) {
@@ -181,6 +147,41 @@ void add_causes(const Outcome& outcome, const HostCauses& host, NodeId of_model,
 }
 
 }  // namespace
+
+std::vector<Explanation::Rewritten> rewrites_of(const Outcome& outcome, const std::string& value) {
+  std::vector<std::string> names{value};
+  std::set<std::pair<std::string, std::string>> found;  // rewrite, value
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const RewriteTime& row : outcome.rewrites) {
+      for (const RewriteStep& step : row.steps) {
+        if (std::ranges::find(step.made, names[i]) == step.made.end()) continue;
+        if (!found.emplace(row.name, step.of).second) continue;
+        if (std::ranges::find(names, step.of) == names.end()) names.push_back(step.of);
+      }
+    }
+  }
+  std::vector<Explanation::Rewritten> result;
+  for (const Rewrite& rewrite : outcome.target.legalize) {
+    for (const auto& [name, of] : found) {
+      if (name == rewrite.name) result.push_back({name, std::string(rewrite.what), of});
+    }
+  }
+  return result;
+}
+
+std::vector<Explanation::DeviceOperators> device_operators(const Outcome& outcome, NodeId of_graph) {
+  std::vector<Explanation::DeviceOperators> result;
+  if (outcome.target.operators == nullptr || outcome.host_reason(of_graph) != nullptr) return result;
+  for (const std::string_view name : outcome.target.operators(outcome.graph, outcome.graph[of_graph])) {
+    const auto known = std::ranges::find(result, name, &Explanation::DeviceOperators::name);
+    if (known == result.end()) {
+      result.push_back({std::string(name), 1});
+    } else {
+      ++known->count;
+    }
+  }
+  return result;
+}
 
 std::string place_text(const Outcome& outcome, ValueId of_model) {
   const std::optional<NodeId> maker = maker_of(outcome.model, of_model);
@@ -228,8 +229,8 @@ Explanation explain(const Outcome& outcome, const HostCauses& host, ValueId of_m
     for (const Node& node : model.nodes()) out.siblings += !origin.empty() && node.origin == origin ? 1 : 0;
     if (outcome.plan != nullptr) out.because = precision_row(outcome, *maker).text;
     add_causes(outcome, host, *maker, out);
-    add_rewrites(outcome, out);
-    add_operators(outcome, *maker, out);
+    out.rewrites = rewrites_of(outcome, out.node);
+    if (const auto runs = node_that_runs(outcome, *maker)) out.becomes = device_operators(outcome, *runs);
   }
   for (const Node& node : model.nodes()) {
     if (std::ranges::find(node.inputs, of_model) != node.inputs.end()) out.readers.push_back(node_name(model, node));

@@ -89,6 +89,12 @@ std::vector<ValueId> find_values(const Outcome& outcome, std::string_view word);
 // For words that mean nothing: names that look like it.
 std::vector<std::string_view> names_near(const Outcome& outcome, std::string_view word);
 
+// The rewrites for the target's sake that made the value, or what another one of them took apart to make it; in the
+// order of the target's table.
+std::vector<Explanation::Rewritten> rewrites_of(const Outcome& outcome, const std::string& value);
+// Of a node that runs on a device where one node may become several operators.
+std::vector<Explanation::DeviceOperators> device_operators(const Outcome& outcome, NodeId of_graph);
+
 // Of the model's node or of what became of it.
 std::string place_text(const Outcome& outcome, ValueId of_model);
 bool is_delegated(const Outcome& outcome, ValueId of_model);

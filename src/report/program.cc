@@ -176,14 +176,29 @@ std::size_t ProgramSummary::transposes() const {
   return count;
 }
 
+namespace {
+
+// Without a wish, whatever there is.
+Expected<const pte::Plan*> wanted_plan(const std::string& file, const pte::Program& program,
+                                       const std::optional<std::string>& method) {
+  const pte::Plan* plan = pte::find_plan(program, method.value_or("forward"));
+  if (plan == nullptr && !method) plan = &program.plans.front();
+  if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file, shown(*method)));
+  return plan;
+}
+
+}  // namespace
+
 Expected<ProgramSummary> summarize_program(const std::string& file, const Blob& bytes,
                                            const std::optional<std::string>& method) {
   const pte::Program program = TRY(within(pte::read_program(bytes), file));
-  const pte::Plan* plan = pte::find_plan(program, method.value_or("forward"));
-  // Without a wish, whatever there is.
-  if (plan == nullptr && !method) plan = &program.plans.front();
-  if (plan == nullptr) return bad_input(fmt::format("{} has no method {}", file, shown(*method)));
-  return summarize(file, bytes.size(), program, *plan);
+  return summarize(file, bytes.size(), program, *TRY(wanted_plan(file, program, method)));
+}
+
+Expected<anatomy::Graph> take_apart_program(const std::string& file, const Blob& bytes,
+                                            const std::optional<std::string>& method) {
+  const pte::Program program = TRY(within(pte::read_program(bytes), file));
+  return within(anatomy::take_apart(program, *TRY(wanted_plan(file, program, method))), file);
 }
 
 ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte::Program& program,

@@ -10,6 +10,7 @@
 #include "formats/executorch/io_params.h"
 #include "formats/executorch/provenance.h"
 #include "formats/executorch/pte.h"
+#include "program/anatomy/anatomy.h"
 #include "report/rows.h"
 #include "report/states.h"
 
@@ -75,6 +76,9 @@ ProgramSummary summarize(const std::string& file, std::uint64_t bytes, const pte
 // The method of a program file, or the first one where none is named and there is no "forward".
 Expected<ProgramSummary> summarize_program(const std::string& file, const Blob& bytes,
                                            const std::optional<std::string>& method = {});
+// The same as one graph of operators.
+Expected<anatomy::Graph> take_apart_program(const std::string& file, const Blob& bytes,
+                                            const std::optional<std::string>& method);
 std::string to_text(const ProgramSummary& summary, TextStyle style);
 std::string to_json(const ProgramSummary& summary);
 

@@ -63,6 +63,7 @@ Expected<Compiled> compile(const Graph& graph, const Partitioning& partitioning,
       TRY(clock.stage(Stage::kTry, within(try_out(emitted.bytes, examples, threads), "the finished file, read back")));
   result.bytes = std::move(emitted.bytes);  // which the method goes on reading
   result.delegates = std::move(lowered.delegates);
+  result.made_by = std::move(lowered.made_by);
   result.memory = emitted.memory;
   return result;
 }

@@ -35,6 +35,7 @@ struct Compiled {
   std::string finished_by;                 // the name of the step; empty where there was none
   std::vector<FinishedDelegate> finished;  // what it made of each delegate
   std::vector<DelegateSummary> delegates;
+  std::vector<MadeBy> made_by;  // by instruction of `program`
   MemoryPlan memory;
   std::shared_ptr<run::Method> method;  // the runnable bytes, loaded
   pte::Program program;                 // what the runnable bytes hold, without places in memory

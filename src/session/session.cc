@@ -230,6 +230,7 @@ GateInputs Session::State::gate_inputs() {
 Expected<void> Session::State::quantize_model() {
   const GateInputs inputs = gate_inputs();
   Chosen chosen = TRY(within(quantize_with_gate(inputs, trial_progress()), model->path));
+  TRY(announce(Stage::kQuantize, 1));
   TRY(demand_used_rules(chosen.said, prepared->graph, options.config));
   options.config = std::move(chosen.config);
   quantized = std::move(chosen.model);
@@ -304,8 +305,12 @@ Expected<void> Session::State::compare() {
   const RunnerMaker program =
       program_runners(Blob(compiled->runnable(), nullptr), &quantized->quantized.graph, compiled->method);
   const bool has_states = !prepared->graph.states().empty();
-  evaluation = TRY(clock.stage(
-      Stage::kCompare, evaluate_side_by_side(reference, program, *samples, {}, has_states ? 1 : options.threads)));
+  const auto report = [&](std::size_t done) {
+    return !progress ||
+           progress(Stage::kCompare, static_cast<double>(done) / static_cast<double>(held_out.samples.size()));
+  };
+  evaluation = TRY(clock.stage(Stage::kCompare, evaluate_side_by_side(reference, program, *samples, {},
+                                                                      has_states ? 1 : options.threads, report)));
   return {};
 }
 
@@ -397,7 +402,9 @@ Expected<std::vector<NodeGain>> Session::node_gains() {
   const GateInputs inputs = state_->gate_inputs();
   const std::vector<Trial> trials = TRY(node_trials(inputs, TRY(state_->few_samples(kMaxSamples))));
   Attempts attempts(inputs.attempt);
-  return within(isthmus::node_gains(attempts, state_->options.config, trials, state_->trial_progress()), file());
+  auto gains = within(isthmus::node_gains(attempts, state_->options.config, trials, state_->trial_progress()), file());
+  TRY(state_->announce(Stage::kQuantize, 1));
+  return gains;
 }
 
 const std::vector<NodeGain>& Session::promoted() const { return state_->promoted; }

@@ -65,15 +65,19 @@ class ProgramBuilder {
     for (const auto& step : partitioning_.schedule) {
       if (const auto* segment = std::get_if<std::size_t>(&step)) {
         TRY(add_segment(partitioning_.segments[*segment]));
+        lowered_.made_by.resize(instructions().size(), *segment);
       } else {
         TRY(add_host_call(std::get<NodeId>(step)));
+        lowered_.made_by.resize(instructions().size(), std::get<NodeId>(step));
       }
     }
     for (const Output& output : graph_.outputs()) TRY(add_written_input(output));
     for (const Output& output : graph_.outputs()) TRY(add_output(output));
     TRY(write_back());
     const std::vector<pte::Instruction> size_calls = calls_.take_size_calls();
+    lowered_.made_by.resize(instructions().size());
     instructions().insert(instructions().begin(), size_calls.begin(), size_calls.end());
+    lowered_.made_by.insert(lowered_.made_by.begin(), size_calls.size(), MadeBy());
     plan().container_inputs = container_text(plan().inputs.size());
     plan().container_outputs = container_text(plan().outputs.size());
     add_io_methods();

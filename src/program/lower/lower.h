@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/expected.h"
@@ -21,9 +22,13 @@ struct DelegateSummary {
   std::vector<Conversion> conversions;
 };
 
+// What an instruction of the program runs: nothing of the graph, a segment, or a node on the host.
+using MadeBy = std::variant<std::monostate, std::size_t, NodeId>;
+
 struct LoweredProgram {
   pte::Program program;  // every tensor that needs memory has a place that means nothing yet
   std::vector<DelegateSummary> delegates;
+  std::vector<MadeBy> made_by;  // by instruction
 };
 
 // Fails where a node has to stay on the host and ExecuTorch has no kernel for it; the error says why it has to stay.

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "engines/xnnpack/builder.h"
 #include "ir/literals.h"
+#include "targets/debug_handle.h"
 #include "targets/xnnpack/desc.h"
 #include "targets/xnnpack/forms/forms.h"
 
@@ -180,7 +181,7 @@ std::uint32_t Lowering::weights(std::size_t i, const Order& order, std::vector<s
 }
 
 void Lowering::append(xnn::Node node) {
-  node.debug_handle = static_cast<std::uint32_t>(at_);
+  node.debug_handle = debug_handle(segment_.nodes[at_]);
   result_.graph.nodes.push_back(std::move(node));
 }
 
@@ -293,7 +294,9 @@ Expected<LoweredSegment> lower(const Graph& graph, const Segment& segment) {
     return found == made.named_data.end() ? std::nullopt : std::optional(found->bytes);
   };
   BuildOptions options;
-  options.describe = [&](const xnn::Node& node) { return node_text(graph, graph[segment.nodes[node.debug_handle]]); };
+  options.describe = [&](const xnn::Node& node) {
+    return node_text(graph, graph[node_with_handle(node.debug_handle)]);
+  };
   TRY(build(made.graph, named_data, options));
   LoweredSegment lowered;
   lowered.delegate = {std::string(xnn::kBackendId), Blob::owning(TRY(xnn::write_blob(made.graph))), {}};

@@ -1,0 +1,40 @@
+// Gathers the page's data and writes the file.
+#include "cli/report_option.h"
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/bytes.h"
+#include "report/page/page.h"
+
+namespace isthmus {
+namespace {
+
+Expected<void> write_text(const std::string& path, const std::string& text) {
+  return write_file(path, std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+void add_report_option(CLI::App& command, std::string& path) {
+  command.add_option("--report", path,
+                     "write one HTML page that shows it: the graph, why each node is where it is, scales, memory");
+}
+
+Expected<void> write_report(const std::string& path, const CompileSummary& summary, const Session& session,
+                            std::vector<ValueError> errors) {
+  if (path.empty()) return {};
+  const QuantizedModel* quantized = session.quantized();
+  if (errors.empty() && quantized != nullptr && quantized->plan.has_ranges) {
+    // A model that the reference kernels cannot run has a page without these figures.
+    if (auto found = session.layer_errors()) errors = *std::move(found);
+  }
+  return write_text(path, page_of(summary, session, errors));
+}
+
+Expected<void> write_report(const std::string& path, const EvalSummary& summary) {
+  return path.empty() ? Expected<void>() : write_text(path, page_of(summary));
+}
+
+}  // namespace isthmus
