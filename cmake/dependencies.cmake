@@ -6,6 +6,8 @@ find_package(ZLIB REQUIRED)                # ZLIB::ZLIB
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # OpenSSL::Crypto, for SHA-256
 find_package(fmt REQUIRED)                 # fmt::fmt
 find_package(tl-expected REQUIRED)         # tl::expected
+find_package(JPEG REQUIRED)                # JPEG::JPEG
+find_package(PNG REQUIRED)                 # PNG::PNG
 find_package(nlohmann_json REQUIRED)       # nlohmann_json::nlohmann_json
 find_package(CLI11 REQUIRED)               # CLI11::CLI11
 find_package(tomlplusplus REQUIRED)        # tomlplusplus::tomlplusplus
@@ -13,6 +15,7 @@ find_package(tomlplusplus REQUIRED)        # tomlplusplus::tomlplusplus
 # Debian's CMake files of these two differ between releases; their pkg-config files do not.
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 add_library(xxHash::xxhash ALIAS PkgConfig::xxhash)
+pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET sndfile)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 add_library(hwy::hwy ALIAS PkgConfig::hwy)
 

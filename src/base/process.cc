@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -37,6 +38,27 @@ class FileActions {
  private:
   posix_spawn_file_actions_t actions_{};
 };
+
+Expected<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments, FileActions& actions) {
+  std::vector<std::string> texts{program};
+  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  const int problem = ::posix_spawn(&child, program.c_str(), actions.get(), nullptr, pointers.data(), environ);
+  if (problem != 0) return cannot("run " + program, problem);
+  return child;
+}
+
+// Waits for it: the exit code.
+Expected<int> end_of(pid_t child, const std::string& program) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return cannot("wait for " + program, errno);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+}
 
 }  // namespace
 
@@ -71,28 +93,91 @@ std::optional<std::string> find_program(const std::string& name) {
 
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
                                       const std::string& log) {
-  std::vector<std::string> texts{program};
-  texts.insert(texts.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-
   FileActions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  const int problem = ::posix_spawn(&child, program.c_str(), actions.get(), nullptr, pointers.data(), environ);
-  if (problem != 0) return cannot("run " + program, problem);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return cannot("wait for " + program, errno);
-  }
+  const pid_t child = TRY(spawn(program, arguments, actions));
   FinishedProgram result;
-  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+  result.code = TRY(end_of(child, program));
   std::error_code ignored;
   if (std::filesystem::file_size(log, ignored) > 0 && !ignored) result.text = TRY(map_file(log)).text();
   return result;
+}
+
+Expected<RunningProgram> RunningProgram::start(const std::string& program, const std::vector<std::string>& arguments) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return cannot("make a pipe", errno);
+  FileActions actions;
+  ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDOUT_FILENO);
+  auto child = spawn(program, arguments, actions);
+  ::close(ends[1]);
+  if (!child) {
+    ::close(ends[0]);
+    return tl::unexpected<Error>(std::move(child).error());
+  }
+  return RunningProgram(*child, ends[0], program);
+}
+
+RunningProgram::RunningProgram(RunningProgram&& other) noexcept
+    : child_(std::exchange(other.child_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      name_(std::move(other.name_)) {}
+
+RunningProgram::~RunningProgram() {
+  if (output_ >= 0) ::close(output_);
+  if (child_ < 0) return;
+  ::kill(child_, SIGKILL);
+  static_cast<void>(end_of(child_, name_));
+}
+
+Expected<std::size_t> RunningProgram::read(std::span<std::byte> bytes) {
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t count = ::read(output_, bytes.data() + got, bytes.size() - got);
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return cannot("read what " + name_ + " writes", errno);
+    got += static_cast<std::size_t>(count);
+  }
+  return got;
+}
+
+Expected<int> RunningProgram::wait() { return end_of(std::exchange(child_, -1), name_); }
+
+Expected<std::vector<std::string>> split_words(std::string_view command) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;
+  const auto add = [&](char c) {
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    words.back() += c;
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '\\' && quote != '\'') {
+      if (++i == command.size()) return bad_input(fmt::format("{} ends with a backslash", command));
+      add(command[i]);
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        add(c);
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      if (!in_word) words.emplace_back();  // "" is a word
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      in_word = false;
+    } else {
+      add(c);
+    }
+  }
+  if (quote != 0) return bad_input(fmt::format("{}: a quote {} is not closed", command, quote));
+  return words;
 }
 
 }  // namespace isthmus

@@ -1,8 +1,11 @@
 // Other programs: finding and running them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,5 +40,31 @@ struct FinishedProgram {
 // Runs it to its end, without a shell and without input. What it says goes through the file `log`.
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
                                       const std::string& log);
+
+// A program whose standard output is read while it runs. It has no input; its messages go where ours go. It is killed
+// when this goes before it has ended.
+class RunningProgram {
+ public:
+  static Expected<RunningProgram> start(const std::string& program, const std::vector<std::string>& arguments);
+  RunningProgram(RunningProgram&& other) noexcept;
+  RunningProgram& operator=(RunningProgram&&) = delete;
+  ~RunningProgram();
+
+  // Fills all of `bytes`, or less at the end of the output.
+  Expected<std::size_t> read(std::span<std::byte> bytes);
+  // Until it has ended: its exit code, above 128 where a signal ended it.
+  Expected<int> wait();
+
+ private:
+  RunningProgram(int child, int output, std::string name) : child_(child), output_(output), name_(std::move(name)) {}
+
+  int child_;   // -1: it has ended
+  int output_;  // the end of a pipe
+  std::string name_;
+};
+
+// The words of a command as a shell would see them: blanks divide them, quotes and backslashes keep blanks. Nothing
+// else has a meaning.
+Expected<std::vector<std::string>> split_words(std::string_view command);
 
 }  // namespace isthmus

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "calibrate/media_folder.h"
 #include "calibrate/sample_files.h"
 #include "interpret/interpreter.h"
 
@@ -27,8 +28,9 @@ class ExampleSamples final : public Samples {
 Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const Graph& graph,
                                                 const SampleOptions& options, Diagnostics& diagnostics) {
   if (options.most == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
+  if (is_command(path)) return open_command(path, graph, options, diagnostics);
   std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
-  if (std::filesystem::is_directory(path, problem)) return open_folder(path, graph, options, diagnostics);
+  if (std::filesystem::is_directory(path, problem)) return open_media(path, graph, options, diagnostics);
   if (!std::filesystem::exists(path, problem)) {
     return fail(ErrorKind::kEnvironment, fmt::format("{}: no such file or folder", path));
   }
@@ -39,8 +41,11 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
                     "folder that holds one .npy file per sample",
                     path));
   }
+  if (media_kind(path)) return open_media(path, graph, options, diagnostics);
   return bad_input(
-      fmt::format("{}: samples are expected in an .npz file, or in a folder of .npy and .npz files", path));
+      fmt::format("{}: samples are expected in an .npz file, in a folder of arrays, images, .wav or .bin files, or "
+                  "from 'cmd:PROGRAM ARGUMENTS'",
+                  path));
 }
 
 Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,

@@ -11,6 +11,8 @@
 
 #include "base/diag.h"
 #include "base/expected.h"
+#include "calibrate/command_output.h"
+#include "calibrate/media_options.h"
 #include "interpret/tensor.h"
 #include "ir/graph.h"
 
@@ -31,6 +33,8 @@ class Samples {
 
 struct SampleOptions {
   std::size_t most = std::numeric_limits<std::size_t>::max();  // samples; the first ones are taken
+  MediaOptions media = {};
+  std::shared_ptr<CommandOutput> output = {};  // of the command that makes samples; kept from one opening to the next
 };
 
 // `path` is one of
@@ -40,6 +44,10 @@ struct SampleOptions {
 //   a symbolic one gets the smallest number of rows within its bounds, but at least one.
 // - a folder: each of its .npy and .npz files that is not hidden is a sample, in the order of their names. Arrays are
 //   as the input is, or without a first axis of one.
+// - a folder of images, .wav or raw .bin files, in which folders may name classes, or a single such file: each is a row
+//   of the only input, after the steps of `media`. Of more than `most` files those that are read are spread evenly.
+// - "cmd:" and a program with its arguments, which writes .npy arrays one after another: one for each input, then the
+//   next sample. It runs without a shell, once for all openings that share `output`.
 // Numbers are taken as they are; only f64 becomes f32, and f32 becomes bf16, which NumPy lacks, with a note.
 //
 // Everything that headers tell is checked here for an .npz file, and with each file for a folder; checksums when the

@@ -1,8 +1,6 @@
-// Samples in a folder: each .npy or .npz file is one.
+// Samples in .npy and .npz files: each is one.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "calibrate/sample_files.h"
@@ -67,21 +65,7 @@ class FolderSamples final : public Samples {
 
 }  // namespace
 
-Expected<std::unique_ptr<Samples>> open_folder(const std::string& path, const Graph& graph,
-                                               const SampleOptions& options, Diagnostics& diagnostics) {
-  std::vector<std::string> files;
-  std::error_code problem;
-  for (std::filesystem::directory_iterator entry(path, problem), end; !problem && entry != end;
-       entry.increment(problem)) {
-    std::string file = entry->path().string();
-    const bool is_hidden = entry->path().filename().string().starts_with('.');
-    if (is_hidden) continue;
-    if (file.ends_with(".npy") || file.ends_with(".npz")) files.push_back(std::move(file));
-  }
-  if (problem) return fail(ErrorKind::kEnvironment, fmt::format("cannot list {}: {}", path, problem.message()));
-  if (files.empty()) return bad_input(fmt::format("{}: no .npy or .npz file in this folder", path));
-  std::ranges::sort(files);
-  files.resize(std::min(files.size(), options.most));
+std::unique_ptr<Samples> open_arrays(std::vector<std::string> files, const Graph& graph, Diagnostics& diagnostics) {
   return std::make_unique<FolderSamples>(std::move(files), graph, diagnostics);
 }
 

@@ -12,10 +12,6 @@
 namespace isthmus {
 namespace {
 
-// Pages of samples that were given count as memory of the program until the system needs them, which would let it seem
-// to grow with their number.
-constexpr std::uint64_t kMaxBytesKept = std::uint64_t{1} << 20;
-
 struct Source {
   RowReader reader;
   SampleFit fit;

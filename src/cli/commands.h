@@ -38,6 +38,7 @@ Command add_eval(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_merge(CLI::App& app);
+Command add_preprocess(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_targets(CLI::App& app);
 

@@ -4,6 +4,7 @@
 
 #include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/media_options.h"
 #include "cli/model_options.h"
 #include "cli/program_options.h"
 #include "cli/report_option.h"
@@ -59,11 +60,14 @@ Command add_eval(CLI::App& app) {
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
   command->add_option("--reference", options->reference.file, "the float model that it was compiled from (.pt2)")
       ->required();
-  command->add_option(
-      "--data", options->data.path,
-      "an .npz with one array per input, and `labels` where there are classes; or a folder; without it, "
-      "the examples of the model");
+  command->add_option("--data", options->data.path,
+                      std::string(kSampleSources) +
+                          "; without it, the examples of the model. Classes are the array `labels` of an .npz, or the "
+                          "names of folders below the one of images");
+  command->add_option("--labels", options->data.labels_file,
+                      "a text file with the class of each sample on a line, or lines of a file's name and its class");
   add_sample_options(*command, options->data);
+  add_media_options(*command, options->data.media);
   add_program_options(*command, options->program);
   command->get_option("--threads")
       ->description("samples at the same time; as many as there are CPUs for this process by default");
@@ -71,7 +75,9 @@ Command add_eval(CLI::App& app) {
   add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus eval model.pte --reference model.pt2 --data test.npz\n"
-      "  isthmus eval model.pte --reference model.pt2 --data test.npz --report report.html");
+      "  isthmus eval model.pte --reference model.pt2 --data test.npz --report report.html\n"
+      "  isthmus eval model.pte --reference model.pt2 --data val/ --resize 256 --crop 224 --mean 0.485,0.456,0.406 "
+      "--std 0.229,0.224,0.225");
   return {command, [options] { return fine(evaluate_file(*options)); }};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/common_flags.h"
+#include "cli/media_options.h"
 #include "cli/progress.h"
 
 namespace isthmus {
@@ -26,11 +27,10 @@ void add_sample_options(CLI::App& command, DataOptions& data) {
 
 void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::string& without) {
   command.add_option("--calibrate", flags.data.path,
-                     "an .npz with one array per input (its first axis counts samples), a folder of .npy and .npz "
-                     "files, or a .stats file of `isthmus calibrate`; without it, " +
-                         without);
+                     std::string(kSampleSources) + "; or a .stats file of `isthmus calibrate`; without it, " + without);
   add_hidden_alias(command, "--data", flags.data.path);
   add_sample_options(command, flags.data);
+  add_media_options(command, flags.data.media);
   command.add_flag("--reproducible", flags.data.is_reproducible,
                    "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "
                    "everywhere; slower than XNNPACK's, whose last bits depend on the CPU");

@@ -184,7 +184,7 @@ Expected<std::uint64_t> npy_header_bytes(std::span<const std::byte> prefix) {
   return preamble.text_at + preamble.text_bytes;
 }
 
-Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::uint64_t size) {
+Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::optional<std::uint64_t> size) {
   const Preamble preamble = TRY(read_preamble(bytes));
   if (preamble.text_bytes > bytes.size() - preamble.text_at) return bad_input("npy: the header is cut off");
   NpyHeader header = TRY(HeaderParser(text_of(bytes.subspan(preamble.text_at, preamble.text_bytes))).parse());
@@ -192,9 +192,9 @@ Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::uint6
   const auto needed = data_bytes(header);
   if (!needed) return bad_input(fmt::format("npy: the shape ({}) overflows", fmt::join(header.shape, ", ")));
   header.data_bytes = *needed;
-  if (size < header.bytes || size - header.bytes != header.data_bytes) {
+  if (size && (*size < header.bytes || *size - header.bytes != header.data_bytes)) {
     return bad_input(fmt::format("npy: {} bytes of data, but shape ({}) of {} needs {}",
-                                 size < header.bytes ? 0 : size - header.bytes, fmt::join(header.shape, ", "),
+                                 *size < header.bytes ? 0 : *size - header.bytes, fmt::join(header.shape, ", "),
                                  name_of(header.dtype), header.data_bytes));
   }
   return header;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,9 @@ struct NpyHeader {
 };
 
 // Reads format versions 1 to 3. Refuses other byte orders than little, Python objects, structured and unknown types.
-// `size` is that of the whole file, of which `bytes` may be just a beginning that holds the header.
-Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::uint64_t size);
+// `size` is that of the whole file, of which `bytes` may be just a beginning that holds the header; nothing where other
+// arrays may follow.
+Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::optional<std::uint64_t> size);
 
 // How many bytes the header takes, by its first `kNpyPrefixBytes` ones or the whole file if that is shorter.
 inline constexpr std::size_t kNpyPrefixBytes = 12;

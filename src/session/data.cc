@@ -16,7 +16,7 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
                                               std::span<const std::optional<TensorView>> examples,
                                               const Prepared& prepared, Diagnostics& diagnostics) {
   if (options.has_samples()) {
-    SampleOptions wanted;
+    SampleOptions wanted{.media = options.media, .output = options.output};
     if (options.max_samples) wanted.most = *options.max_samples;
     std::unique_ptr<Samples> samples;
     if (options.given) {

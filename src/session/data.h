@@ -19,10 +19,13 @@
 namespace isthmus {
 
 struct DataOptions {
-  std::string path;                                       // a file or a folder; empty: the examples of the model
-  std::optional<std::vector<std::vector<Tensor>>> given;  // samples in memory instead
-  std::vector<std::int64_t> labels;                       // of these: a class for each row
-  std::shared_ptr<const Statistics> statistics;           // of an earlier calibration instead
+  std::string path;  // a file, a folder or "cmd:PROGRAM ARGUMENTS"; empty: the examples of the model
+  MediaOptions media;
+  std::string labels_file;  // a text file of classes, where the samples have none
+  std::shared_ptr<CommandOutput> output = std::make_shared<CommandOutput>();  // of the command, which runs once
+  std::optional<std::vector<std::vector<Tensor>>> given;                      // samples in memory instead
+  std::vector<std::int64_t> labels;                                           // of these: a class for each row
+  std::shared_ptr<const Statistics> statistics;                               // of an earlier calibration instead
   std::optional<std::size_t> max_samples;
   std::optional<std::size_t> sequence;  // states of the model are reset after each run of this many samples
   bool is_reproducible = false;

@@ -9,41 +9,13 @@
 
 #include "calibrate/finite.h"
 #include "evaluate/side_by_side.h"
-#include "formats/npz.h"
 #include "session/float_model.h"
 #include "session/foreign_cause.h"
 #include "session/io_quant.h"
+#include "session/labels.h"
 #include "session/runners.h"
 
 namespace isthmus {
-namespace {
-
-// The classes that were given, or those of an .npz file, where it has any; that it has none is said.
-Expected<std::vector<std::int64_t>> labels_of(const DataOptions& given, Diagnostics& diagnostics) {
-  const std::string& path = given.path;
-  std::vector<std::int64_t> labels = given.labels;
-  if (path.empty()) return labels;
-  const auto without = [&](std::string_view why) {
-    diagnostics.note("no-labels", "", fmt::format("{} {}: top-1 is not computed", path, why));
-    return labels;
-  };
-  if (!path.ends_with(".npz")) return without("is not an .npz file, so it has no array \"labels\"");
-  Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
-  const NpzArray* array = npz.find("labels");
-  if (array == nullptr) return without("has no array \"labels\"");
-  const auto place = [&] { return fmt::format("array \"labels\" of {}", path); };
-  const Tensor data = Tensor::from(TRY(within(npz.read(*array), place)));
-  if (!is_integer(data.dtype()) || data.rank() != 1) {
-    return within(Expected<std::vector<std::int64_t>>(bad_input("expected one integer for each sample")), place);
-  }
-  dispatch(data.dtype(), [&]<class Number>(Number) {
-    for (const Number label : data.data<Number>()) labels.push_back(static_cast<std::int64_t>(label));
-  });
-  return labels;
-}
-
-}  // namespace
-
 Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& reference, const EvaluateOptions& options,
                                       Diagnostics& diagnostics, const std::function<bool(double)>& progress) {
   ProgramOptions on_one_thread = options.program;

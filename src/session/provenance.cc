@@ -13,18 +13,19 @@
 namespace isthmus {
 namespace {
 
-// Of a folder: of its files' names and hashes, in the order of names.
+// Of a folder: of its files' names and hashes, in the order of names, with those of the folders below.
 Expected<std::string> hash_of(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return sha256_hex(TRY(map_file(path)).bytes());
   std::vector<std::filesystem::path> files;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
     if (entry.is_regular_file(error)) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   std::string all;
   for (const std::filesystem::path& file : files) {
-    all += fmt::format("{} {}\n", file.filename().string(), sha256_hex(TRY(map_file(file.string())).bytes()));
+    all += fmt::format("{} {}\n", file.lexically_relative(path).string(),
+                       sha256_hex(TRY(map_file(file.string())).bytes()));
   }
   return sha256_hex(std::as_bytes(std::span(all)));
 }
@@ -41,12 +42,15 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   add("model_sha256", sha256_hex(model.bytes.bytes()));
   if (options.is_float) {
     add("precision", "float");
+  } else if (is_command(options.data.path)) {
+    add("calibration", options.data.path);
   } else if (!options.data.path.empty()) {
     add("calibration_sha256", TRY(hash_of(options.data.path)));
   } else {
     add("calibration", options.data.is_empty() ? "the model's example" : "data in memory");
   }
   if (options.data.max_samples) add("samples", fmt::format("at most {}", *options.data.max_samples));
+  if (!options.data.media.is_default()) add("preprocessing", options.data.media.text());
   if (options.data.sequence) add("sequence", fmt::format("{}", *options.data.sequence));
   if (options.data.is_reproducible) add("reproducible", "true");
   const ShapeRequest& shapes = options.prepare.shapes;

@@ -128,6 +128,10 @@ class Json(Folder):
         self.validate("bench", ("bench", program, "--seconds", "0.05", "--profile"))
         self.validate("calibrate", ("calibrate", CNN, "--target", "xnnpack", "--calibrate", CALIBRATION, "-o", statistics))
         self.validate("merge", ("merge", statistics, statistics, "-o", self.folder / "two.stats"))
+        images = self.folder / "images/0"
+        images.mkdir(parents=True)
+        (images / "0.png").write_bytes((SOURCE / "tests/models/images/pattern/pattern_gray.png").read_bytes())
+        self.validate("preprocess", ("preprocess", CNN, "--data", images.parent, "--resize", "28x28", "--show", self.folder / "seen"))
         for file in (CNN, program, statistics, next((self.folder / "tosa").iterdir())):
             self.validate("inspect", ("inspect", file))
         for words in ((), ("xnnpack",), ("ethos-u55-128",), ("--ops",)):

@@ -575,12 +575,12 @@ TEST_F(SamplesOfFolder, RefusesBrokenFilesByName) {
 TEST_F(SamplesOfFolder, RefusesOtherPaths) {
   const Graph graph = graph_of("  input %x : f32[1,2]");
   fs::create_directories(folder_ / "empty");
-  EXPECT_THAT(problem((folder_ / "empty").string(), graph), HasSubstr("no .npy or .npz file in this folder"));
+  EXPECT_THAT(problem((folder_ / "empty").string(), graph), HasSubstr("no sample in this folder: .npy, .npz, .jpg"));
   EXPECT_THAT(problem(write("x.npy", npy_bytes(counting({4, 2}))), graph),
               HasSubstr("is a single array: put it into an .npz"));
   EXPECT_THAT(problem((folder_ / "none.npz").string(), graph), HasSubstr("no such file or folder"));
   fs::create_directories(folder_ / "data" / "x.npy");
-  EXPECT_THAT(problem((folder_ / "data").string(), graph), HasSubstr("not a regular file"));
+  EXPECT_THAT(problem((folder_ / "data").string(), graph), HasSubstr("no sample in this folder"));
 }
 
 TEST(SamplesOfExamples, AreOneSample) {

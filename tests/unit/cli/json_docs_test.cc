@@ -61,6 +61,7 @@ const Lines kAll[] = {
      {"check $M/fmnist/cnn.pt2 --target xnnpack --max-delegates 0 --write-baseline $TMP/a.lock",
       "check $M/state/decoder.pt2 --target ethos-u55-128 --write-baseline $TMP/b.lock",
       "check $M/probes/odd.pt2 --target xnnpack", "check $M/converted_cats.pt2 --target xnnpack"}},
+    {"preprocess", {"preprocess $M/fmnist/cnn.pt2 --data $M/images --samples 2 --resize 28x28 --show $TMP/seen"}},
     {"compile",
      {"compile $M/fmnist/cnn.pt2 --target xnnpack --calibrate $M/fmnist/calib_32.npz --io int8 --promote 1 "
       "--layer-errors -o $TMP/cnn.pte",
