@@ -73,9 +73,10 @@ CommandTable make_command_table() {
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` says more about a command.");
-  std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app), add_calibrate(app),
-                                add_merge(app),   add_run(app),     add_eval(app),    add_bench(app),
-                                add_inspect(app), add_diff(app),    add_targets(app), add_preprocess(app)};
+  std::vector<Command> commands{add_check(app),     add_compile(app), add_explain(app), add_calibrate(app),
+                                add_merge(app),     add_run(app),     add_eval(app),    add_bench(app),
+                                add_inspect(app),   add_diff(app),    add_fit(app),     add_targets(app),
+                                add_preprocess(app)};
   return {std::move(owned), std::move(commands)};
 }
 

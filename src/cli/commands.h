@@ -36,6 +36,7 @@ Command add_compile(CLI::App& app);
 Command add_diff(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_explain(CLI::App& app);
+Command add_fit(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_merge(CLI::App& app);
 Command add_preprocess(CLI::App& app);

@@ -160,6 +160,27 @@ Expected<Network> read_network(const Blob& npz) {
   return NetworkReader(std::move(zip), std::move(arrays)).run();
 }
 
+std::optional<std::uint64_t> scratch_bytes_of(const Blob& stream) {
+  constexpr std::string_view kFirst = "vela_bin_stream";
+  std::uint64_t at = 0;
+  while (const auto header = stream.part(at, kHeaderBytes)) {
+    const std::string_view text = header->text().substr(0, kNameBytes);
+    const std::string_view name = text.substr(0, std::min(text.find('\0'), text.size()));
+    if (at == 0 && name != kFirst) return std::nullopt;
+    std::uint32_t size = 0;
+    std::memcpy(&size, header->bytes().data() + kNameBytes, sizeof(size));
+    const auto data = stream.part(at + kHeaderBytes, size);
+    if (!data) return std::nullopt;
+    if (name == "scratch_size" && size == sizeof(std::uint32_t)) {
+      std::uint32_t bytes = 0;
+      std::memcpy(&bytes, data->bytes().data(), sizeof(bytes));
+      return bytes;
+    }
+    at = (at + kHeaderBytes + size + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return std::nullopt;
+}
+
 Expected<std::vector<std::byte>> write_stream(const Network& network) {
   const std::string_view commands = network.commands.text();
   if (!commands.starts_with("COP1") && !commands.starts_with("COP2")) {

@@ -37,6 +37,9 @@ Expected<Network> read_network(const Blob& npz);
 // The blocks that the device's delegate reads, in their order.
 Expected<std::vector<std::byte>> write_stream(const Network& network);
 
+// The scratch memory that the network of a stream asks for; nothing where the bytes are no such stream.
+std::optional<std::uint64_t> scratch_bytes_of(const Blob& stream);
+
 // What it estimates of a run. Kibibytes, cycles and seconds as in its table.
 struct Estimate {
   double sram_kib = 0;

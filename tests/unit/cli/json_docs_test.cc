@@ -88,6 +88,7 @@ const Lines kAll[] = {
     {"inspect",
      {"inspect $M/fmnist/cnn.pt2", "inspect $M/probes/odd.pt2", "inspect $TMP/cnn.pte", "inspect $TMP/state.pte",
       "inspect $TMP/cnn_0.tosa", "inspect $TMP/a.stats"}},
+    {"fit", {"fit $TMP/cnn.pte --sram 1K", "fit $TMP/npu.pte --bits 32"}},
     {"diff",
      {"diff $TMP/cnn.pte $TMP/state.pte", "diff $TMP/a.stats $TMP/more.stats", "diff $TMP/a.lock $TMP/b.lock",
       "diff $M/fmnist/cnn.pt2 $M/fmnist/vit.pt2"}},
