@@ -22,4 +22,9 @@ class MappedFile {
   Blob bytes_;  // all of the file
 };
 
+// The path of the file that is mapped at this address, or null. Reading pages of a file that has become shorter, or
+// that its device no longer gives, ends in SIGBUS: a handler asks here whether the address is ours. Safe in handlers
+// of signals, for an address that the calling thread has just read.
+const char* mapped_path_at(const void* address);
+
 }  // namespace isthmus

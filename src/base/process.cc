@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "base/bytes.h"
 
@@ -39,14 +41,40 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-Expected<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments, FileActions& actions) {
+// Where it is wanted a group of its own, which can be killed as a whole; signals that we ignore as programs expect
+// them.
+class Attributes {
+ public:
+  explicit Attributes(bool own_group) {
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGXFSZ);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    ::posix_spawnattr_setflags(&attributes_,
+                               static_cast<short>(POSIX_SPAWN_SETSIGDEF | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+Expected<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments, FileActions& actions,
+                      bool own_group) {
   std::vector<std::string> texts{program};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
+  const Attributes attributes(own_group);
   pid_t child = 0;
-  const int problem = ::posix_spawn(&child, program.c_str(), actions.get(), nullptr, pointers.data(), environ);
+  const int problem = ::posix_spawn(&child, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
   if (problem != 0) return cannot("run " + program, problem);
   return child;
 }
@@ -58,6 +86,28 @@ Expected<int> end_of(pid_t child, const std::string& program) {
     if (errno != EINTR) return cannot("wait for " + program, errno);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+}
+
+// The same; nothing where it was killed because the time is over.
+Expected<std::optional<int>> end_within(pid_t child, const std::string& program, std::chrono::seconds most) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kMaxPause{50'000};
+  const Clock::time_point start = Clock::now();
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      return std::optional(WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status));
+    }
+    if (ended < 0 && errno != EINTR) return cannot("wait for " + program, errno);
+    const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+    if (elapsed >= most) break;
+    std::this_thread::sleep_for(std::min(kMaxPause, elapsed / 16 + std::chrono::microseconds(100)));
+  }
+  ::kill(-child, SIGKILL);
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return std::optional<int>();
 }
 
 }  // namespace
@@ -92,14 +142,20 @@ std::optional<std::string> find_program(const std::string& name) {
 }
 
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
-                                      const std::string& log) {
+                                      const std::string& log, std::chrono::seconds most) {
   FileActions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
-  const pid_t child = TRY(spawn(program, arguments, actions));
+  const pid_t child = TRY(spawn(program, arguments, actions, true));
+  const Leftover leftover(child);
+  const std::optional<int> code = TRY(end_within(child, program, most));
+  if (!code) {
+    return fail(ErrorKind::kEnvironment,
+                fmt::format("{} had not ended after {} seconds and was stopped", program, most.count()));
+  }
   FinishedProgram result;
-  result.code = TRY(end_of(child, program));
+  result.code = *code;
   std::error_code ignored;
   if (std::filesystem::file_size(log, ignored) > 0 && !ignored) result.text = TRY(map_file(log)).text();
   return result;
@@ -111,7 +167,7 @@ Expected<RunningProgram> RunningProgram::start(const std::string& program, const
   FileActions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDOUT_FILENO);
-  auto child = spawn(program, arguments, actions);
+  auto child = spawn(program, arguments, actions, false);
   ::close(ends[1]);
   if (!child) {
     ::close(ends[0]);

@@ -1,6 +1,7 @@
 // Other programs: finding and running them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "base/leftovers.h"
 
 namespace isthmus {
 
@@ -17,16 +19,18 @@ namespace isthmus {
 class TemporaryFolder {
  public:
   static Expected<TemporaryFolder> make();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder(TemporaryFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), leftover_(std::move(other.leftover_)) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder();
 
   const std::string& path() const { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)), leftover_(std::string_view(path_)) {}
 
   std::string path_;
+  Leftover leftover_;
 };
 
 // The file that a shell would run for this name; nothing if there is none.
@@ -37,9 +41,10 @@ struct FinishedProgram {
   std::string text;  // all that it said
 };
 
-// Runs it to its end, without a shell and without input. What it says goes through the file `log`.
+// Runs it to its end, without a shell and without input. What it says goes through the file `log`. Where it takes
+// longer than it may, it is killed with all that it started, which is an error.
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
-                                      const std::string& log);
+                                      const std::string& log, std::chrono::seconds most);
 
 // A program whose standard output is read while it runs. It has no input; its messages go where ours go. It is killed
 // when this goes before it has ended.

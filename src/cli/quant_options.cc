@@ -41,8 +41,7 @@ Expected<QuantConfig> config_of(const QuantOptions& options) {
   QuantConfig config;
   if (!options.file.empty()) {
     const Blob file = TRY(map_file(options.file));
-    const std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.size());
-    config = TRY(read_config(text, options.file));
+    config = TRY(read_config(file.text(), options.file));
   }
   std::string text;
   const auto overrule = [&](std::string_view key, const std::string& value) {

@@ -379,6 +379,7 @@ Expected<void> Session::compile() {
   }
   if (target().finish != nullptr && !state.finisher) state.warn_of_missing_finisher();
   if (state.finisher) {
+    if (!state.finisher->note.empty()) state.diagnostics.note("finished-by", "", state.finisher->note);
     TRY(state.announce(Stage::kFinish));
     const std::size_t before = state.compiled->times.size();
     TRY(within(finish(*state.compiled, *state.finisher), file()));

@@ -48,6 +48,7 @@ struct Unfinished {
 struct Finisher {
   std::string_view name;
   std::function<Expected<FinishedDelegate>(const pte::Delegate& delegate)> run;
+  std::string note = {};  // on what runs, where the user did not name it
 };
 
 struct FinishingStep {

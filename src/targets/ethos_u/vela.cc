@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <span>
 
@@ -126,7 +127,15 @@ constexpr FinishOption kProgram{"--vela", "Arm's compiler for Ethos-U; without i
 constexpr FinishOption kConfig{"--vela-config", "its file of systems; without it, Arm/vela.ini"};
 constexpr FinishOption kSystem{"--system-config", "the system of that file"};
 constexpr FinishOption kMemory{"--memory-mode", "the use of memory of that file"};
-constexpr FinishOption kOptions[] = {kProgram, kConfig, kSystem, kMemory};
+constexpr FinishOption kTimeout{"--vela-timeout", "seconds after which it is stopped; 3600 by default"};
+constexpr FinishOption kOptions[] = {kProgram, kConfig, kSystem, kMemory, kTimeout};
+
+Expected<std::chrono::seconds> seconds_of(const std::string& text) {
+  std::uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error == std::errc() && end == text.data() + text.size() && seconds > 0) return std::chrono::seconds(seconds);
+  return bad_input(fmt::format("{}: {} is not a whole number of seconds", kTimeout.name, shown(text)));
+}
 
 // What ExecuTorch writes beside such a stream of how it was made.
 std::vector<pte::CompileSpec> specs_of(const VelaOptions& options) {
@@ -171,7 +180,14 @@ Expected<std::optional<Finisher>> prepare(std::string_view target, const FinishS
   use(kConfig, options.config);
   use(kSystem, options.system_config);
   use(kMemory, options.memory_mode);
-  return Finisher{kVelaStep.name, [options](const pte::Delegate& delegate) { return finished(delegate, options); }};
+  if (const std::string given = setting_of(settings, kTimeout); !given.empty())
+    options.timeout = TRY(seconds_of(given));
+  Finisher finisher{kVelaStep.name, [options](const pte::Delegate& delegate) { return finished(delegate, options); }};
+  if (wanted.empty()) {
+    finisher.note =
+        fmt::format("delegates are compiled by {}, found on PATH; {} names another", options.program, kProgram.name);
+  }
+  return finisher;
 }
 
 }  // namespace
@@ -216,7 +232,7 @@ Expected<Call> call(std::span<const std::byte> tosa, const VelaOptions& options)
   std::vector<std::string> arguments = flags_of(options);
   arguments.push_back("--output-dir=" + folder.path() + "/out");
   arguments.push_back(input);
-  FinishedProgram done = TRY(run_program(options.program, arguments, folder.path() + "/log"));
+  FinishedProgram done = TRY(run_program(options.program, arguments, folder.path() + "/log", options.timeout));
   return Call{std::move(folder), std::move(done)};
 }
 

@@ -1,6 +1,7 @@
 // Hands TOSA graphs to vela, Arm's compiler for these devices, where it is installed.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct VelaOptions {
   std::string config = "Arm/vela.ini";
   std::string system_config;
   std::string memory_mode;
+  std::chrono::seconds timeout{3600};  // of one call
 };
 
 // With the system and memory that are usual for the target. Nothing where it compiles for no such target.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -180,6 +181,18 @@ TEST_F(Vela, RefusedOperatorsAreFoundByBisection) {
               AllOf(HasSubstr("no such system"), Not(HasSubstr("IDENTITY")), Not(HasSubstr("rule"))));
 }
 
+// With all that it started.
+TEST_F(Vela, IsStoppedWhereItTakesTooLong) {
+  ethos_u::VelaOptions options = options_for(stand_in(
+      network_file({{{2, 3}}}, {{{2, 3}}}), "sleep 1000 & echo $! > " + (folder_ / "child").string() + "; wait"));
+  options.timeout = std::chrono::seconds(1);
+  const auto result = ethos_u::run_vela(copying(), options);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().text(), HasSubstr("stand_in had not ended after 1 seconds and was stopped"));
+  EXPECT_THAT(run("( sleep 0.2; cat /proc/$(cat " + (folder_ / "child").string() + ")/stat )").out,
+              Not(HasSubstr(" S ")));
+}
+
 TEST_F(Vela, CompileUsesItAndSaysSo) {
   const std::string model = "compile tests/models/emg_cascade.pt2 --target ethos-u55-128 --io int8 -o " +
                             (folder_ / "emg_cascade.pte").string();
@@ -219,6 +232,16 @@ TEST_F(Vela, CompileUsesItAndSaysSo) {
   EXPECT_TRUE(file->plans[0].delegates[0].blob.text().starts_with("vela_bin_stream"));
   const Finished text = isthmus(model + " --vela " + program);
   EXPECT_THAT(text.out, AllOf(HasSubstr("vela estimates 353714 cycles"), Not(HasSubstr("TOSA bytes"))));
+  EXPECT_THAT(text.err, Not(HasSubstr("[finished-by]")));
+
+  // What the user did not name is said.
+  std::filesystem::create_symlink(program, folder_ / "vela");
+  const Finished found = run("( PATH=" + folder_.string() + ":$PATH; " + command(model) + " )");
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_THAT(found.err, HasSubstr("delegates are compiled by " + (folder_ / "vela").string() +
+                                   ", found on PATH; --vela names another [finished-by]"));
+  EXPECT_THAT(isthmus(model + " --vela-timeout soon --vela " + program).err,
+              HasSubstr("--vela-timeout: \"soon\" is not a whole number of seconds"));
   const Finished ran = isthmus("run " + (folder_ / "emg_cascade.pte").string() + " -o " + folder_.string());
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("cannot run delegates of \"EthosUBackend\""));
