@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
+#include "cli/last_words.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "session/versions.h"
@@ -38,6 +41,7 @@ int run_parsed(const CommandTable& table, std::span<const char* const> given) {
   const std::vector<const char*> words = without_help_command(given);
   const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
   const CommonFlags flags{.wants_json = std::ranges::any_of(words, is_json)};
+  if (flags.wants_json) make_last_words_json();
   if (const auto mistake = unknown_word(app, std::span(words).subspan(1))) return usage_error(*mistake, flags);
   try {
     app.parse(static_cast<int>(words.size()), words.data());
@@ -80,12 +84,16 @@ CommandTable make_command_table() {
   return {std::move(owned), std::move(commands)};
 }
 
-int run_command_line(int argc, const char* const* argv) {
+int run_command_line(int argc, const char* const* argv) try {
   const CommandTable table = make_command_table();
   const int code = run_parsed(table, {argv, static_cast<std::size_t>(argc)});
   if (flush_output()) return code;
   print_failure(Error(ErrorKind::kEnvironment, "cannot write to standard output"), "failed", false);
   return code == kExitFine ? kExitFailed : code;
+} catch (const std::bad_alloc&) {
+  end_with_words({"out of memory"});
+} catch (const std::exception& error) {
+  end_with_words({"internal error: ", error.what()});
 }
 
 }  // namespace isthmus

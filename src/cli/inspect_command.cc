@@ -44,8 +44,8 @@ Expected<Graph> graph_after(const InspectOptions& options, const Graph& loaded, 
                  options.file));
   if (options.wants_trace) {
     for (const RewriteTime& time : times) {
-      fmt::print(stderr, "{:>10.3f} ms  {:<20} {} runs, {} with changes\n", time.seconds * 1e3, time.name, time.runs,
-                 time.changes);
+      print_note(fmt::format("{:>10.3f} ms  {:<20} {} runs, {} with changes\n", time.seconds * 1e3, time.name,
+                             time.runs, time.changes));
     }
   }
   return graph;

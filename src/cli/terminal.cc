@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +33,10 @@ std::string painted(std::string_view text, std::string_view code) {
   return has_colour(STDERR_FILENO) ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
-bool has_printed = false;  // on standard output
+std::atomic<bool> has_printed = false;  // on standard output
+
+// Where standard error is closed or full, the exit code is left to say it.
+void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
 
@@ -53,12 +57,12 @@ void ProgressBar::show(double fraction) {
   left_ = std::move(left);
   std::string bar;
   for (int i = 0; i < kCells; ++i) bar += i < cells ? "▆" : " ";
-  fmt::print(stderr, "\r{} {} {:>3} %  {}\033[K", label_, bar, cells * 100 / kCells, left_);
+  say(fmt::format("\r{} {} {:>3} %  {}\033[K", label_, bar, cells * 100 / kCells, left_));
 }
 
 void ProgressBar::clear() {
   if (cells_ < 0) return;
-  fmt::print(stderr, "\r\033[K");
+  say("\r\033[K");
   cells_ = -1;
 }
 
@@ -73,11 +77,13 @@ void print_output(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+bool has_printed_output() { return has_printed; }
+
+void print_note(std::string_view text) { say(text); }
+
 bool flush_output() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
-void print_error(const Error& error) {
-  fmt::print(stderr, "{} {}\n", painted("error:", "1;31"), harmless(error.text()));
-}
+void print_error(const Error& error) { say(fmt::format("{} {}\n", painted("error:", "1;31"), harmless(error.text()))); }
 
 void print_failure(const Error& error, std::string_view kind, bool wants_json) {
   if (wants_json && !has_printed) print_output(error_json(error, kind));
@@ -87,8 +93,8 @@ void print_failure(const Error& error, std::string_view kind, bool wants_json) {
 void print_diagnostics(const Diagnostics& diagnostics) {
   for (const Diagnostic& entry : diagnostics.entries()) {
     const bool is_warning = entry.severity == Severity::kWarning;
-    fmt::print(stderr, "{} {} [{}]\n", is_warning ? painted("warning:", "1;33") : painted("note:", "1;36"),
-               harmless(entry.text), entry.code);
+    say(fmt::format("{} {} [{}]\n", is_warning ? painted("warning:", "1;33") : painted("note:", "1;36"),
+                    harmless(entry.text), entry.code));
   }
 }
 

@@ -37,6 +37,9 @@ class ProgressBar {
 
 // Results on standard output. A device that takes no more is found by `flush_output`.
 void print_output(std::string_view text);
+bool has_printed_output();
+// As it is, on standard error.
+void print_note(std::string_view text);
 // False where something of the output got lost.
 bool flush_output();
 
