@@ -6,6 +6,7 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
+#include "cli/limits.h"
 #include "cli/program_options.h"
 #include "cli/terminal.h"
 #include "program/run/measure.h"
@@ -20,6 +21,7 @@ struct BenchOptions {
   std::vector<std::string> inputs;
   double seconds = 2;
   ProgramOptions program;
+  LimitOptions limits;
   CommonFlags common;
 };
 
@@ -58,13 +60,17 @@ Expected<BenchSummary> bench_tosa(const BenchOptions& options, const run::Measur
   return BenchSummary{options.file, loaded.threads, load_seconds, measured, false};
 }
 
-Expected<void> bench(const BenchOptions& options) {
+Expected<void> bench(BenchOptions options) {
+  options.program.max_bytes = start_limits(options.limits);
   const bool is_tosa = TRY(open_file(options.file)).kind == FileKind::kTosa;
   if (is_tosa && options.program.with_profile) {
     return bad_input(fmt::format("{}: --profile is for program files (.pte)", options.file));
   }
   ProgressBar bar("measuring");
-  const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) { bar.show(fraction); }};
+  const run::MeasureOptions measure_options{options.seconds, [&bar](double fraction) {
+                                              restart_timeout();
+                                              bar.show(fraction);
+                                            }};
   const BenchSummary summary =
       TRY(is_tosa ? bench_tosa(options, measure_options) : bench_program(options, measure_options));
   bar.clear();
@@ -98,6 +104,7 @@ Command add_bench(CLI::App& app) {
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   add_program_options(*command, options->program);
+  add_limit_options(*command, options->limits);
   command->add_flag("--profile", options->program.with_profile,
                     "the time of each operator of XNNPACK delegates, as XNNPACK measures it, and of each host call");
   add_common_flags(*command, options->common);

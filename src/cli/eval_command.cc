@@ -4,6 +4,7 @@
 
 #include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/limits.h"
 #include "cli/media_options.h"
 #include "cli/model_options.h"
 #include "cli/program_options.h"
@@ -22,19 +23,22 @@ struct EvalOptions {
   ModelOptions reference;
   DataOptions data;
   ProgramOptions program;
+  LimitOptions limits;
   std::string report;
   CommonFlags common;
 };
 
-Expected<void> evaluate_file(const EvalOptions& options) {
+Expected<void> evaluate_file(EvalOptions options) {
   const std::vector<std::string> inputs{options.file, options.reference.file, options.data.path};
   if (!options.report.empty()) TRY(demand_writable(options.report, inputs));
+  options.program.max_bytes = start_limits(options.limits);
   const OpenFile file = TRY(open_file(options.file));
   const OpenModel reference = TRY(open_model(options.reference.file));
   Diagnostics diagnostics = reference.diagnostics;
   ProgressBar bar("evaluating");
   const EvaluateOptions wanted{TRY(prepare_options(options.reference)), options.data, options.program};
   auto result = evaluate_program(file, reference, wanted, diagnostics, [&](double fraction) {
+    restart_timeout();
     bar.show(fraction);
     return true;
   });
@@ -69,6 +73,7 @@ Command add_eval(CLI::App& app) {
   add_sample_options(*command, options->data);
   add_media_options(*command, options->data.media);
   add_program_options(*command, options->program);
+  add_limit_options(*command, options->limits);
   command->get_option("--threads")
       ->description("samples at the same time; as many as there are CPUs for this process by default");
   add_report_option(*command, options->report);

@@ -9,6 +9,7 @@
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
+#include "cli/limits.h"
 #include "cli/program_options.h"
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
@@ -27,6 +28,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::string folder;
   ProgramOptions program;
+  LimitOptions limits;
   bool wants_reset = false;
   CommonFlags common;
 };
@@ -89,6 +91,7 @@ Expected<RunSummary> run_calls(const RunOptions& options, const Arrays& calls,
   RunSummary summary;
   summary.calls = calls.size();
   for (std::size_t i = 0; i < calls.size(); ++i) {
+    restart_timeout();
     const auto name = [&] { return calls.size() > 1 ? fmt::format("{}, call {}", options.file, i) : options.file; };
     const Outputs outputs = TRY(within(call(calls[i]), name));
     const std::filesystem::path folder(options.folder);
@@ -163,7 +166,8 @@ Expected<RunSummary> run_tosa(const RunOptions& options, const OpenFile& file) {
   return summary;
 }
 
-Expected<void> run_file(const RunOptions& options) {
+Expected<void> run_file(RunOptions options) {
+  options.program.max_bytes = start_limits(options.limits);
   const OpenFile file = TRY(open_file(options.file));
   const RunSummary summary = TRY(file.kind == FileKind::kProgram ? run_program(options, file)
                                  : file.kind == FileKind::kTosa  ? run_tosa(options, file)
@@ -198,6 +202,7 @@ Command add_run(CLI::App& app) {
       ->required();
   command->add_flag("--reset", options->wants_reset, "begin each call with the initial state");
   add_program_options(*command, options->program);
+  add_limit_options(*command, options->limits);
   add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus run model.pt2 -o out\n  isthmus run model.pt2 --input image.npy -o out\n"

@@ -2,20 +2,10 @@
 #include "session/program.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+
+#include "base/memory_size.h"
 
 namespace isthmus {
-namespace {
-
-std::uint64_t bytes_of_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return run::LoadOptions().max_bytes;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-}
-
-}  // namespace
-
 Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions& options) {
   if (file.kind != FileKind::kProgram) {
     const bool is_model = file.kind == FileKind::kArchive || file.kind == FileKind::kOnnx;
@@ -23,7 +13,7 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
                                  is_model ? "; `isthmus compile` makes one of it" : ""));
   }
   xnnpack::ThreadPool pool(options.threads);
-  const std::uint64_t max_bytes = bytes_of_memory();
+  const std::uint64_t max_bytes = options.max_bytes.value_or(bytes_of_memory());
   auto method = TRY(
       within(run::Method::load(file.bytes, options.method,
                                {.threads = pool.get(), .max_bytes = max_bytes, .with_profile = options.with_profile}),
@@ -34,7 +24,9 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
 Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options) {
   xnnpack::ThreadPool pool(options.threads);
   auto graph =
-      TRY(within(run::TosaGraph::load(file.bytes, {.threads = pool.get(), .max_bytes = bytes_of_memory()}), file.path));
+      TRY(within(run::TosaGraph::load(
+                     file.bytes, {.threads = pool.get(), .max_bytes = options.max_bytes.value_or(bytes_of_memory())}),
+                 file.path));
   return LoadedTosa{std::move(pool), std::move(graph), options.threads};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/expected.h"
@@ -17,13 +18,14 @@ struct ProgramOptions {
   std::string method = "forward";
   std::size_t threads = 1;
   bool with_profile = false;
+  std::optional<std::uint64_t> max_bytes = {};  // that it may take; without it, what the machine has
 };
 
 struct LoadedProgram {
   xnnpack::ThreadPool pool;
   run::Method method;
   std::size_t threads;
-  std::uint64_t max_bytes;  // that its memory and its inputs may take: what the machine has
+  std::uint64_t max_bytes;  // that its memory and its inputs may take
 };
 
 // Errors name the file.
