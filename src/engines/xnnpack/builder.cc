@@ -133,6 +133,7 @@ class Builder {
     for (const xnn::Node& node : graph().nodes) {
       for (const std::uint32_t output : node.outputs) facts_[output].producer = &node;
     }
+    TRY(check_readers());
     for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
       TRY(within(check_node(graph(), graph().nodes[i], facts_), [&] { return place(i); }));
     }
@@ -144,6 +145,25 @@ class Builder {
         return bad_input(fmt::format("value {} of the XNNPACK delegate is declared as {}, but {} gives {}", i,
                                      text_of(declared[i]), xnn::name_of(facts_[i].producer->kind), text_of(shapes[i])));
       }
+    }
+    return {};
+  }
+  // What the library would drop it counts wrongly, and aborts.
+  Expected<void> check_readers() const {
+    std::vector<bool> is_read(graph().values.size(), false);
+    for (std::size_t i = 0; i < graph().values.size(); ++i) {
+      is_read[i] = graph().values[i].role == xnn::Role::kOutput;
+    }
+    for (const xnn::Node& node : graph().nodes) {
+      for (const std::uint32_t input : node.inputs) {
+        if (input != xnn::kNone) is_read[input] = true;
+      }
+    }
+    for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
+      const auto& outputs = graph().nodes[i].outputs;
+      if (std::ranges::any_of(outputs, [&](std::uint32_t output) { return is_read[output]; })) continue;
+      return within(Expected<void>(bad_input("no node reads its result, and it is no output of the delegate")),
+                    [&] { return place(i); });
     }
     return {};
   }

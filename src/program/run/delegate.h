@@ -26,6 +26,8 @@ using host::Slot;
 // Called with a value of a delegate's graph, by its index there.
 using ShowValue = std::function<void(std::uint32_t value, const Tensor& elements)>;
 
+enum class ArgumentUse : std::uint8_t { kNone, kRead, kWritten };
+
 class Delegate {
  public:
   Delegate() = default;
@@ -36,7 +38,11 @@ class Delegate {
   // What its values take at their declared shapes, and what it keeps besides.
   virtual std::uint64_t bytes() const = 0;
 
-  // Nothing is known of the arguments but that there are such slots: how many and what they are is checked here.
+  // By argument of a call. Further ones are not used.
+  virtual std::span<const ArgumentUse> arguments() const = 0;
+
+  // Nothing is known of the arguments but that there are such slots, and that none overlaps one that is written: how
+  // many and what they are is checked here.
   virtual Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) = 0;
 
   // The same, and the values of its graph are shown where it was loaded to show them.

@@ -15,9 +15,13 @@ namespace {
 class TosaDelegate final : public Delegate {
  public:
   TosaDelegate(tosa::Interpreter interpreter, std::optional<ShownTosa> shown)
-      : interpreter_(std::move(interpreter)), shown_(std::move(shown)) {}
+      : interpreter_(std::move(interpreter)), shown_(std::move(shown)) {
+    arguments_.resize(interpreter_.inputs().size(), ArgumentUse::kRead);
+    arguments_.resize(arguments_.size() + interpreter_.outputs().size(), ArgumentUse::kWritten);
+  }
 
   std::uint64_t bytes() const override { return interpreter_.memory_bytes() + interpreter_.prepared_bytes(); }
+  std::span<const ArgumentUse> arguments() const override { return arguments_; }
 
   Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) override {
     return run_shown(slots, args, {});
@@ -69,6 +73,7 @@ class TosaDelegate final : public Delegate {
 
   tosa::Interpreter interpreter_;
   std::optional<ShownTosa> shown_;
+  std::vector<ArgumentUse> arguments_;
 };
 
 }  // namespace

@@ -39,9 +39,16 @@ void widen(LiveTensor& tensor) {
 class XnnpackDelegate final : public Delegate {
  public:
   XnnpackDelegate(xnnpack::Runtime runtime, bool has_profile, std::optional<ShownXnnpack> shown)
-      : runtime_(std::move(runtime)), has_profile_(has_profile), shown_(std::move(shown)) {}
+      : runtime_(std::move(runtime)), has_profile_(has_profile), shown_(std::move(shown)) {
+    for (const xnnpack::External& external : runtime_.externals()) {
+      arguments_.push_back(external.role == xnn::Role::kInternal ? ArgumentUse::kNone
+                           : external.role == xnn::Role::kOutput ? ArgumentUse::kWritten
+                                                                 : ArgumentUse::kRead);
+    }
+  }
 
   std::uint64_t bytes() const override { return runtime_.bytes(); }
+  std::span<const ArgumentUse> arguments() const override { return arguments_; }
 
   Expected<void> run(std::vector<Slot>& slots, std::span<const pte::ValueIndex> args) override {
     return run_shown(slots, args, {});
@@ -96,6 +103,7 @@ class XnnpackDelegate final : public Delegate {
   xnnpack::Runtime runtime_;
   bool has_profile_;
   std::optional<ShownXnnpack> shown_;
+  std::vector<ArgumentUse> arguments_;
 };
 
 }  // namespace

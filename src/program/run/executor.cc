@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "program/run/overlap.h"
 #include "program/run/state.h"
 #include "targets/host/running_call.h"
 
@@ -75,6 +76,8 @@ class Executor {
     const double before = state_.statistics.delegate_seconds;
     Delegate& delegate = *state_.delegates[call.delegate_index];
     const auto name = [&] { return fmt::format("delegate {}", call.delegate_index); };
+    // Where nothing moves, the loader has seen it.
+    if (!state_.fresh_slots.empty()) TRY(within(check_arguments(state_.slots, call.args, delegate.arguments()), name));
     {
       const Stopwatch stopwatch(state_.statistics.delegate_seconds);
       TRY(within(show_ ? delegate.run_shown(state_.slots, call.args, inside()) : delegate.run(state_.slots, call.args),

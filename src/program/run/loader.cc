@@ -10,6 +10,7 @@
 
 #include "base/untrusted_text.h"
 #include "engines/xnnpack/runtime.h"
+#include "program/run/overlap.h"
 #include "program/run/state.h"
 
 namespace isthmus::run {
@@ -39,6 +40,8 @@ class Loader {
     for (std::size_t i = 0; i < plan().delegates.size(); ++i) {
       state_->delegates.push_back(TRY(within(make_delegate(plan().delegates[i]), fmt::format("delegate {}", i))));
     }
+    TRY(check_delegate_calls());
+    TRY(check_live_tensors(*state_));
     return std::move(state_);
   }
 
@@ -173,6 +176,20 @@ class Loader {
     delegate_bytes_ =
         std::min(add_sizes(delegate_bytes_, made->bytes()).value_or(options.max_bytes), options.max_bytes);
     return made;
+  }
+
+  Expected<void> check_delegate_calls() const {
+    for (const pte::Chain& chain : plan().chains) {
+      for (std::size_t i = 0; i < chain.instructions.size(); ++i) {
+        const auto* call = std::get_if<pte::DelegateCall>(&chain.instructions[i]);
+        if (call == nullptr) continue;
+        TRY(within(
+            within(check_arguments(state_->slots, call->args, state_->delegates[call->delegate_index]->arguments()),
+                   [&] { return fmt::format("delegate {}", call->delegate_index); }),
+            [&] { return fmt::format("instruction {}", i); }));
+      }
+    }
+    return {};
   }
 
   const Blob& file_;

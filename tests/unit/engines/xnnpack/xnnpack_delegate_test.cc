@@ -459,6 +459,13 @@ const Fault kFaults[] = {
     {"declared shape", [](auto& b) { b.node(NodeKind::kAbs, {b.input({2})}, {b.output({3})}); },
      "of the XNNPACK delegate is declared as [3], but abs gives [2]"},
     {"no rows", [](auto& b) { b.node(NodeKind::kAbs, {b.input({0})}, {b.output({0})}); }, "a size of 0 in [0]"},
+    {"a result that is not read",
+     [](auto& b) {
+       const auto x = b.input({2});
+       b.node(NodeKind::kAbs, {x}, {b.internal({2})});
+       b.node(NodeKind::kNegate, {x}, {b.output({2})});
+     },
+     "no node reads its result, and it is no output of the delegate\n  in node 0 (abs) of the XNNPACK delegate"},
     {"too much memory",
      [](auto& b) {
        b.node(NodeKind::kAbs, {b.input({1u << 16, 1u << 16})}, {b.output({1u << 16, 1u << 16})});

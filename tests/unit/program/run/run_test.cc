@@ -166,6 +166,47 @@ TEST(Run, ConstantsAreNeverWritten) {
   EXPECT_THAT(answer(by_delegate, {floats({1, 2}, {1, 2})}).error, HasSubstr("is a constant and would be written"));
 }
 
+// The library may write a part of its result before it has read all that it takes.
+TEST(Run, ADelegateSharesNoMemoryThatItWrites) {
+  const auto with = [](std::uint64_t offset) {
+    ProgramBuilder b;
+    const auto x = b.input(b.tensor({4, 2}));
+    const auto y = b.output(b.tensor({4, 2}));
+    auto& place = *std::get<pte::Tensor>(b.plan().values[y]).allocation;
+    place.offset = std::get<pte::Tensor>(b.plan().values[x]).allocation->offset + offset;
+    b.plan().buffer_sizes[1] += 64;
+    b.call_delegate(doubling(4), {x, y});
+    return answer(b, {Tensor(DType::kF32, {4, 2})}).error;
+  };
+  EXPECT_EQ(with(32), "");
+  EXPECT_THAT(with(16),
+              HasSubstr("arguments 0 and 1 overlap in memory, and it writes 1\n  in delegate 0\n  in instruction 0"));
+  EXPECT_THAT(with(0), HasSubstr("arguments 0 and 1 overlap in memory, and it writes 1"));
+}
+
+TEST(Run, WhatIsStillReadIsNotWrittenOver) {
+  // a = relu(x); b = relu(x) somewhere; y = a + b.
+  const auto with = [](std::uint64_t offset, bool reads_a_again) {
+    ProgramBuilder p;
+    const auto x = p.input(p.tensor({4}));
+    const auto a = p.tensor({4});
+    const auto b = p.tensor({4});
+    const auto y = p.output(p.tensor({4}));
+    const auto alpha = p.value(std::int64_t{1});
+    auto& place = *std::get<pte::Tensor>(p.plan().values[b]).allocation;
+    place.offset = std::get<pte::Tensor>(p.plan().values[a]).allocation->offset + offset;
+    p.plan().buffer_sizes[1] += 64;
+    p.call("aten::relu.out", {x, a, a});
+    p.call("aten::relu.out", {x, b, b});
+    p.call("aten::add.out", {reads_a_again ? a : x, b, alpha, y, y});
+    return answer(p, {floats({4}, {1, 2, 3, 4})}).error;
+  };
+  EXPECT_THAT(with(8, true), HasSubstr("value 1 is read, but value 2 was written over it: their memory overlaps\n"
+                                       "  in instruction 2"));
+  EXPECT_THAT(with(0, true), HasSubstr("value 1 is read, but value 2 was written over it"));
+  EXPECT_EQ(with(8, false), "") << "memory is there to be used again";
+}
+
 TEST(Run, ADelegateFollowsTheBatch) {
   ProgramBuilder b;
   const auto x = b.input(b.tensor({8, 2}, DType::kF32, kBounded));
