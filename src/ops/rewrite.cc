@@ -17,7 +17,7 @@ constexpr std::size_t kMaxRounds = 64;
 
 // One sweep over the graph; nothing where the rewrite applied nowhere.
 Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite, const TargetForms& target,
-                                     std::vector<RewriteStep>& steps) {
+                                     FoldingBudget& folding, std::vector<RewriteStep>& steps) {
   const std::vector<std::size_t> readers = reader_counts(graph);
   Rewriter rewriter(graph);
   Emitter emitter(rewriter.graph());
@@ -33,7 +33,8 @@ Expected<std::optional<Graph>> sweep(const Graph& graph, const Rewrite& rewrite,
     const std::size_t first_new_value = rewriter.graph().values().size();
     const std::size_t first_new_node = rewriter.graph().nodes().size();
     const std::vector<ValueId> inputs = rewriter.map(node.inputs);
-    const auto replacement = TRY(rewrite.apply({node, inputs, emitter, rewriter, readers, equal_nodes, target}));
+    const auto replacement =
+        TRY(rewrite.apply({node, inputs, emitter, rewriter, readers, equal_nodes, target, folding}));
     if (!replacement) {
       rewriter.copy(node);
       continue;
@@ -64,6 +65,25 @@ Expected<void> check_names(std::span<const Rewrite> rewrites, const RewriteNames
 
 }  // namespace
 
+FoldingBudget FoldingBudget::of(const Graph& graph) {
+  std::uint64_t bytes = 0;
+  std::set<const std::byte*> counted;  // a view may show few bytes as many, and several views may show the same
+  for (const Constant& constant : graph.constants()) {
+    if (!constant.data || !counted.insert(constant.data->storage.bytes().data()).second) continue;
+    bytes += constant.data->storage.size();
+  }
+  constexpr std::uint64_t kSmallestSteps = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kSmallestBytes = std::uint64_t{1} << 30;
+  return {kSmallestSteps + 64 * bytes, kSmallestBytes + 16 * bytes};
+}
+
+bool FoldingBudget::take(std::uint64_t wanted_steps, std::uint64_t wanted_bytes) {
+  if (wanted_steps > steps || wanted_bytes > bytes) return false;
+  steps -= wanted_steps;
+  bytes -= wanted_bytes;
+  return true;
+}
+
 const TensorView* Site::constant(std::size_t i) const {
   const Constant* found = graph().constant(inputs[i]);
   return found == nullptr || !found->data ? nullptr : &*found->data;
@@ -75,6 +95,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
   TRY(check_names(rewrites, skip));
   std::vector<RewriteTime> spent;
   for (const Rewrite& rewrite : rewrites) spent.push_back({std::string(rewrite.name)});
+  FoldingBudget folding = FoldingBudget::of(graph);
   // A rewrite runs again only if another one changed the graph since.
   std::vector<bool> is_done(rewrites.size(), false);
   for (std::size_t round = 0; round < kMaxRounds; ++round) {
@@ -84,7 +105,7 @@ Expected<Graph> rewrite_to_fixpoint(Graph graph, std::span<const Rewrite> rewrit
       if (is_done[i] || skip.contains(rewrite.name)) continue;
       const auto place = [&] { return std::string(rewrite.name); };
       const Clock::time_point start = Clock::now();
-      auto next = TRY(within(sweep(graph, rewrite, target, spent[i].steps), place));
+      auto next = TRY(within(sweep(graph, rewrite, target, folding, spent[i].steps), place));
       is_done[i] = !next.has_value();
       if (next) {
         graph = std::move(*next);

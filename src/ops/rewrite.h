@@ -1,6 +1,7 @@
 // Small rewrites of a graph, as rows of a table that a stage runs to a fixpoint.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -25,6 +26,17 @@ struct TargetForms {
   bool (*needs_other_form)(const Graph& graph, const Node& node) = nullptr;
 };
 
+// What computing constants may cost in one run of rewrites: a small file must not keep the compiler busy for hours, nor
+// fill its memory. In proportion to the bytes that the graph has, and enough for every small one.
+struct FoldingBudget {
+  std::uint64_t steps = 0;  // elements made or read, and products
+  std::uint64_t bytes = 0;  // of results
+
+  static FoldingBudget of(const Graph& graph);
+  // False where it is not left; then nothing is taken.
+  bool take(std::uint64_t wanted_steps, std::uint64_t wanted_bytes);
+};
+
 // One node of the old graph, seen from the new graph that already holds everything before it.
 struct Site {
   const Node& node;
@@ -34,6 +46,7 @@ struct Site {
   const std::vector<std::size_t>& readers;  // of the old graph's values
   EqualNodes& equal_nodes;                  // of the new graph
   const TargetForms& target;
+  FoldingBudget& folding;
 
   Graph& graph() const { return emitter.graph(); }
   const TensorType& result() const { return rewriter.source().type(node.outputs[0]); }
