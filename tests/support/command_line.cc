@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace isthmus::test {
 namespace {
@@ -28,9 +29,19 @@ void CommandLine::SetUp() {
 
 void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
 
-Finished CommandLine::isthmus(const std::string& arguments) const {
-  return run(fmt::format("( {} {} )", ISTHMUS_BINARY, arguments));
+Finished CommandLine::isthmus(const std::string& arguments) const { return run("( " + command(arguments) + " )"); }
+
+std::string CommandLine::command(const std::string& arguments) const {
+  return fmt::format("{} {}", ISTHMUS_BINARY, arguments);
 }
+
+Finished CommandLine::with_fault(const std::string& fault, const std::string& arguments,
+                                 const std::string& counts) const {
+  return run(fmt::format("( LD_PRELOAD={} ISTHMUS_FAULT={} {} {}; exit $? )", ISTHMUS_FAULTS, fault,
+                         counts.empty() ? "" : "ISTHMUS_FAULT_COUNTS=" + counts, command(arguments)));
+}
+
+bool CommandLine::can_have_faults() { return !std::string_view(ISTHMUS_FAULTS).empty(); }
 
 Finished CommandLine::example(const std::string& name, const std::string& arguments) const {
   return run(fmt::format("{}/{} {}", ISTHMUS_EXAMPLES, name, arguments));

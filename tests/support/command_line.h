@@ -25,6 +25,12 @@ class CommandLine : public ::testing::Test {
   // A program of examples/.
   Finished example(const std::string& name, const std::string& arguments) const;
   Finished run(const std::string& program) const;
+  // What `run` takes to call the binary.
+  std::string command(const std::string& arguments) const;
+
+  // With a fault of tests/preload/faults.cc; the calls are counted in a file where one is named.
+  Finished with_fault(const std::string& fault, const std::string& arguments, const std::string& counts = "") const;
+  static bool can_have_faults();
 
   std::filesystem::path folder_;
 };
