@@ -77,8 +77,8 @@ std::optional<std::uint64_t> bytes_of(const Graph& graph, ValueId id) {
     if (!most) return std::nullopt;
     bytes *= static_cast<double>(*most);
   }
-  constexpr double kMost = 1e15;  // no device has more, and JSON has it exactly
-  return static_cast<std::uint64_t>(std::min(bytes, kMost));
+  constexpr double kMaxBytes = 1e15;  // no device has more, and JSON has it exactly
+  return static_cast<std::uint64_t>(std::min(bytes, kMaxBytes));
 }
 
 }  // namespace isthmus::page

@@ -19,7 +19,7 @@ function showGroup(index) {
 let moreGroups = () => null;
 
 function groupTable(group) {
-  const range = group.range, kMost = 200;
+  const range = group.range, kMaxMembers = 200;
   const members = group.members.slice().sort((a, b) => (b.bits_lost || 0) - (a.bits_lost || 0));
   const columns = [{ title: "Value", cell: (row) => nodeLink(row.node, row.value) }];
   if (range) {
@@ -27,8 +27,8 @@ function groupTable(group) {
       { title: "From", number: true, cell: (row) => row.own ? short(row.own[0]) : "" }, { title: "To", number: true, cell: (row) => row.own ? short(row.own[1]) : "" },
       { title: "Bits lost", number: true, cell: (row) => row.bits_lost ? row.bits_lost.toFixed(1) : "0" });
   }
-  return [table("Members of the " + groupName(group), columns, members.slice(0, kMost)),
-    members.length > kMost ? h("p", { class: "soft" }, "and " + counted(members.length - kMost, "more member") + " that lose fewer bits") : null];
+  return [table("Members of the " + groupName(group), columns, members.slice(0, kMaxMembers)),
+    members.length > kMaxMembers ? h("p", { class: "soft" }, "and " + counted(members.length - kMaxMembers, "more member") + " that lose fewer bits") : null];
 }
 
 function groupRow(index) {

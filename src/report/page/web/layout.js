@@ -1,6 +1,6 @@
 // Places of what is visible: each open module is laid out by itself and is one box in the module around it, so that
 // opening one lays out that one and those around it, nothing else.
-const kTitle = 26, kMargin = 14, kMostPorts = 8;
+const kTitle = 26, kMargin = 14, kMaxPorts = 8;
 
 const leafName = (leaf) => (leaf.node || leaf.source || leaf.output).name;
 function cropped(text, most) { return text.length > most ? text.slice(0, most - 1) + "\u2026" : text; }
@@ -34,7 +34,7 @@ function layoutOf(module) {
   const addPorts = (ports, kind) => {
     const some = [...ports.values()];
     if (some.length === 1) return addPort(kind, kind + some[0].leaf.id, some[0].leaf, some[0].items, "");
-    const named = some.length <= kMostPorts ? some : some.slice(0, kMostPorts - 1);
+    const named = some.length <= kMaxPorts ? some : some.slice(0, kMaxPorts - 1);
     for (const { leaf, items } of named) addPort(kind, kind + leaf.id, leaf, items, cropped(leafName(leaf), 24));
     const rest = some.slice(named.length);
     if (!rest.length) return;

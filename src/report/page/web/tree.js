@@ -1,5 +1,5 @@
 // Nodes in the tree of modules: what is collapsed, and which edges run inside of which module.
-const kMostChildren = 48;  // of one module; more of them are cut into runs, so that no layout is large
+const kMaxChildren = 48;  // of one module; more of them are cut into runs, so that no layout is large
 
 class Module {
   constructor(path, label, parent) {
@@ -57,7 +57,7 @@ function finish(module) {
     module.last = Math.max(module.last, item instanceof Module ? item.last : item.index);
   }
   module.items.sort((a, b) => a.first - b.first);
-  while (module.items.length > kMostChildren) cutIntoRuns(module);
+  while (module.items.length > kMaxChildren) cutIntoRuns(module);
   count(module);
 }
 
@@ -78,7 +78,7 @@ function count(module) {
 }
 
 function cutIntoRuns(module) {
-  const runs = Math.ceil(module.items.length / (kMostChildren - 8));
+  const runs = Math.ceil(module.items.length / (kMaxChildren - 8));
   const size = Math.ceil(module.items.length / runs);
   const cut = [];
   for (let begin = 0; begin < module.items.length; begin += size) {
