@@ -76,22 +76,22 @@ Expected<std::vector<std::int64_t>> match_lines(const std::vector<LabelLine>& li
     for (const LabelLine& line : lines) labels.push_back(line.label);
     return labels;
   }
-  std::map<std::string, std::int64_t, std::less<>> by_file;
+  const auto normal = [](const std::filesystem::path& file) { return file.lexically_normal().string(); };
+  std::map<std::string, std::int64_t> by_file;
   if (lines.front().file.empty()) {
     if (lines.size() != listed->all.size()) {
       return bad_input(fmt::format("{} classes for {} files of {}", lines.size(), listed->all.size(), options.path));
     }
-    for (std::size_t i = 0; i < lines.size(); ++i) by_file.emplace(listed->all[i], lines[i].label);
+    for (std::size_t i = 0; i < lines.size(); ++i) by_file.emplace(normal(listed->all[i]), lines[i].label);
   } else {
     for (const LabelLine& line : lines) {
-      by_file.emplace((std::filesystem::path(options.path) / line.file).lexically_normal().string(), line.label);
+      by_file.emplace(normal(std::filesystem::path(options.path) / line.file), line.label);
     }
   }
   for (const std::string& file : listed->read) {
-    const auto found = by_file.find(std::filesystem::path(file).lexically_normal().string());
-    const auto same = found != by_file.end() ? found : by_file.find(file);
-    if (same == by_file.end()) return bad_input(fmt::format("no class for {}", file));
-    labels.push_back(same->second);
+    const auto found = by_file.find(normal(file));
+    if (found == by_file.end()) return bad_input(fmt::format("no class for {}", file));
+    labels.push_back(found->second);
   }
   return labels;
 }
