@@ -1,4 +1,4 @@
-// Workers that each run samples of their own, and the ordered sum of what they measured.
+// Workers that each run samples of their own and keep statistics of their own, which merge exactly.
 #include "calibrate/calibrate.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,43 +58,32 @@ std::vector<std::set<std::uint32_t>> channel_axes(const Graph& graph) {
   return axes;
 }
 
-// What one sample adds, except to histograms.
-struct Measured {
-  ValueId id;
-  Moments moments;
-  std::vector<std::pair<std::uint32_t, ChannelStatistics>> channels;
-};
-
-// Measures values as they are made. Histograms grow here; they come out the same in any order.
+// Measures values as they are made.
 class Collector {
  public:
   Collector(const Graph& graph, const std::vector<std::set<std::uint32_t>>& axes)
-      : axes_(axes), histograms_(graph.values().size()) {}
+      : axes_(axes), values_(graph.values().size()) {}
 
   // Values that lie in the same bytes are measured once.
   void see(std::span<const float> numbers, std::span<const xnnpack::TappedValue> values) {
-    std::optional<Moments> moments;
+    std::optional<TensorMoments> moments;
     std::map<std::array<std::size_t, 3>, ChannelMeasure> done;
     for (const xnnpack::TappedValue& value : values) {
       for (const std::uint32_t axis : axes_[value.id.index]) {
         const auto split = split_at(value, axis);
-        const auto found = done.find(split);
-        if (found != done.end()) continue;
-        const ChannelMeasure& measure =
-            done.emplace(split, measure_channels(numbers, split[0], split[1], split[2])).first->second;
-        if (!moments) moments = measure.moments;
+        auto found = done.find(split);
+        if (found == done.end()) {
+          found = done.emplace(split, measure_channels(numbers, split[0], split[1], split[2])).first;
+          if (!moments) moments = found->second.moments;
+        }
+        values_[value.id.index].channels[axis].add(found->second.channels);
       }
     }
     if (!moments) moments = measure(numbers);
     const xnnpack::TappedValue& first = values.front();
-    Histogram& histogram = histograms_[first.id.index];
-    count(histogram, numbers, *moments, first.sizes.empty() ? 1 : first.sizes.back());
+    count(values_[first.id.index].histogram, numbers, *moments, first.sizes.empty() ? 1 : first.sizes.back());
     for (const xnnpack::TappedValue& value : values) {
-      Measured row{value.id, *moments, {}};
-      for (const std::uint32_t axis : axes_[value.id.index]) {
-        row.channels.emplace_back(axis, done.at(split_at(value, axis)).channels);
-      }
-      sample_.push_back(std::move(row));
+      values_[value.id.index].add_sample(*moments);
       shares_[value.id] = first.id;
     }
   }
@@ -106,11 +94,13 @@ class Collector {
     see(tensor.data<float>(), {&value, 1});
   }
 
-  std::vector<Measured> take_sample() { return std::exchange(sample_, {}); }
-  // Of each value that was seen, its own or the one that it shares.
-  const Histogram* histogram(ValueId id) const {
-    const auto found = shares_.find(id);
-    return found == shares_.end() ? nullptr : &histograms_[found->second.index];
+  // Those of each value that was seen, with a histogram of its own or of the one whose bytes it shares.
+  void add_to(std::map<ValueId, ValueStatistics>& sums) const {
+    for (const auto& [id, first] : shares_) {
+      ValueStatistics& sum = sums[id];
+      sum.merge(values_[id.index]);
+      if (first != id) sum.histogram.merge(values_[first.index].histogram);
+    }
   }
 
  private:
@@ -121,7 +111,7 @@ class Collector {
     for (std::size_t i = 0; i < value.sizes.size(); ++i) split[i < place ? 0 : i == place ? 1 : 2] *= value.sizes[i];
     return split;
   }
-  static void count(Histogram& histogram, std::span<const float> numbers, const Moments& moments,
+  static void count(Histogram& histogram, std::span<const float> numbers, const TensorMoments& moments,
                     std::size_t innermost) {
     if (moments.count == 0) return;
     const std::size_t stride = histogram_stride(numbers.size(), innermost);
@@ -137,9 +127,8 @@ class Collector {
   }
 
   const std::vector<std::set<std::uint32_t>>& axes_;
-  std::vector<Histogram> histograms_;
+  std::vector<ValueStatistics> values_;
   std::map<ValueId, ValueId> shares_;
-  std::vector<Measured> sample_;
 };
 
 // Runs whole samples: XNNPACK segments and single nodes of the reference kernels.
@@ -206,7 +195,7 @@ class Worker {
     return {};
   }
 
-  Collector& collector() { return collector_; }
+  const Collector& collector() const { return collector_; }
 
  private:
   // What no later step reads; the inputs and states of the graph stay, and what becomes their new ones.
@@ -233,7 +222,7 @@ class Worker {
   std::vector<std::vector<ValueId>> unread_after_;  // by step
 };
 
-// Hands out samples and takes what was measured, in the same order.
+// Hands out samples, one after another, and hears what became of them.
 class Ledger {
  public:
   Ledger(const Graph& graph, Samples& samples, const Progress& progress)
@@ -249,62 +238,51 @@ class Ledger {
     if (failure_) return std::nullopt;
     auto sample = samples_.next();
     if (!sample) {
-      failure_ = std::move(sample).error();
+      fail(handed_out_, std::move(sample).error());
       return std::nullopt;
     }
     if (!*sample) return std::nullopt;
     // Numbers that are none would make every range meaningless.
     if (auto checked = check_finite(graph_, **sample, handed_out_); !checked) {
-      failure_ = std::move(checked).error();
+      fail(handed_out_, std::move(checked).error());
       return std::nullopt;
     }
     return Ticket{handed_out_++, std::move(**sample)};
   }
-  void give(std::size_t number, Expected<std::vector<Measured>> measured) {
-    std::unique_lock lock(mutex_);
-    turn_.wait(lock, [&] { return number == taken_back_; });
-    ++taken_back_;
-    if (!measured && !failure_) failure_ = std::move(measured).error();
-    if (!failure_) add(*measured);
-    if (!failure_ && progress_ && !progress_(taken_back_)) failure_ = Error(ErrorKind::kEnvironment, "interrupted");
-    turn_.notify_all();
+  void give(std::size_t number, Expected<void> done) {
+    const std::lock_guard lock(mutex_);
+    if (!done) return fail(number, std::move(done).error());
+    ++done_;
+    if (!failure_ && progress_ && !progress_(done_)) fail(number, Error(ErrorKind::kEnvironment, "interrupted"));
   }
 
   Expected<Statistics> result(const std::vector<std::unique_ptr<Worker>>& workers) {
-    if (failure_) return tl::unexpected<Error>(std::move(*failure_));
-    if (taken_back_ == 0) return bad_input("no calibration samples");
-    Statistics statistics{fingerprint(graph_, kStatsVersion), taken_back_, {}, false};
-    for (auto& [id, value] : values_) {
-      for (const auto& worker : workers) {
-        if (const Histogram* histogram = worker->collector().histogram(id)) value.histogram.merge(*histogram);
-      }
-      statistics.values.emplace(graph_[id].name, std::move(value));
-    }
+    if (failure_) return tl::unexpected<Error>(std::move(failure_->error));
+    if (done_ == 0) return bad_input("no calibration samples");
+    std::map<ValueId, ValueStatistics> sums;
+    for (const auto& worker : workers) worker->collector().add_to(sums);
+    Statistics statistics{fingerprint(graph_, kStatsVersion), done_, {}, false};
+    for (auto& [id, value] : sums) statistics.values.emplace(graph_[id].name, std::move(value));
     return statistics;
   }
 
  private:
-  void add(const std::vector<Measured>& sample) {
-    for (const Measured& row : sample) {
-      ValueStatistics& value = values_[row.id];
-      value.moments.merge(row.moments);
-      for (const auto& [axis, channels] : row.channels) value.channels[axis].merge(channels);
-      if (row.moments.count == 0) continue;
-      ++value.samples;
-      value.sum_of_min += static_cast<double>(row.moments.min);
-      value.sum_of_max += static_cast<double>(row.moments.max);
-    }
+  // Of the first sample that fails, whichever thread is first to say so: all samples before it were handed out.
+  struct Failure {
+    std::size_t sample;
+    Error error;
+  };
+  void fail(std::size_t sample, Error error) {
+    if (!failure_ || sample < failure_->sample) failure_ = Failure{sample, std::move(error)};
   }
 
   const Graph& graph_;
   Samples& samples_;
   const Progress& progress_;
   std::mutex mutex_;
-  std::condition_variable turn_;
   std::size_t handed_out_ = 0;
-  std::size_t taken_back_ = 0;
-  std::optional<Error> failure_;
-  std::map<ValueId, ValueStatistics> values_;
+  std::size_t done_ = 0;
+  std::optional<Failure> failure_;
 };
 
 // By value: infinite numbers in it reach what the model returns, or become NaN on the way. Those of a mask do not: what
@@ -370,13 +348,8 @@ Expected<Statistics> calibrate(const Graph& graph, const FloatSegments& segments
     if (i >= workers.size()) return;
     while (auto ticket = ledger.take()) {
       if (samples.sequence() && ticket->number % *samples.sequence() == 0) states = first;
-      const Expected<void> done = workers[i]->run(ticket->inputs, states);
-      if (done) {
-        ledger.give(ticket->number, workers[i]->collector().take_sample());
-      } else {
-        ledger.give(ticket->number, within(Expected<std::vector<Measured>>(tl::unexpected<Error>(done.error())),
-                                           fmt::format("sample {}", ticket->number)));
-      }
+      ledger.give(ticket->number, within(workers[i]->run(ticket->inputs, states),
+                                         [&] { return fmt::format("sample {}", ticket->number); }));
     }
   };
   threads.on_each_thread(work);

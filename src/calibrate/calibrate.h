@@ -26,10 +26,10 @@ struct FloatSegments {
   BuildFloatSegment build = nullptr;  // may be null where there are no segments
 };
 
-// What is in no segment runs on the reference kernels. Each thread takes
-// samples of its own, and sums are added up in the order of the samples: the result does not depend on the number of
-// threads. Memory does not depend on the number of samples. A model with states runs on one thread: each sample finds
-// what the one before has left, from the initial values on, and again from there after each sequence.
+// What is in no segment runs on the reference kernels. Each thread takes samples of its own; sums are exact, so that
+// the result does not depend on the number of threads. Memory does not depend on the number of samples. A model with
+// states runs on one thread: each sample finds what the one before has left, from the initial values on, and again from
+// there after each sequence.
 //
 // Histograms of large tensors count every n-th number, see `histogram_stride`; all else is over all numbers.
 Expected<Statistics> calibrate(const Graph& graph, const FloatSegments& segments, Samples& samples,

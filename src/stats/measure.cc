@@ -34,7 +34,7 @@ double sum_of(const float* HWY_RESTRICT lanes) {
 
 // Extremes and sums of numbers that are all finite; false where one is not, and then the rest means nothing. A number
 // that is not finite has a square that is not, and so has the sum of squares.
-bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Moments& moments) {
+bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, TensorMoments& moments) {
   const Floats tag;
   const std::size_t width = hn::Lanes(tag);
   auto least = hn::Set(tag, std::numeric_limits<float>::infinity());
@@ -183,7 +183,7 @@ namespace {
 HWY_EXPORT(measure_finite);
 HWY_EXPORT(measure_rows);
 
-void add_number(Moments& moments, float number) {
+void add_number(TensorMoments& moments, float number) {
   if (std::isnan(number)) {
     ++moments.nans;
   } else if (std::isinf(number)) {
@@ -197,10 +197,20 @@ void add_number(Moments& moments, float number) {
   }
 }
 
-Moments measure_carefully(std::span<const float> numbers) {
-  Moments moments;
+TensorMoments measure_carefully(std::span<const float> numbers) {
+  TensorMoments moments;
   for (const float number : numbers) add_number(moments, number);
   return moments;
+}
+
+void add_run(TensorMoments& moments, const TensorMoments& run) {
+  moments.count += run.count;
+  moments.nans += run.nans;
+  moments.infinities += run.infinities;
+  moments.min = std::min(moments.min, run.min);
+  moments.max = std::max(moments.max, run.max);
+  moments.sum += run.sum;
+  moments.sum_of_squares += run.sum_of_squares;
 }
 
 ChannelMeasure empty_measure(std::size_t channels) {
@@ -231,8 +241,8 @@ ChannelMeasure measure_channels_carefully(std::span<const float> numbers, std::s
 
 }  // namespace
 
-Moments measure(std::span<const float> numbers) {
-  Moments moments;
+TensorMoments measure(std::span<const float> numbers) {
+  TensorMoments moments;
   if (!numbers.empty() && !HWY_DYNAMIC_DISPATCH(measure_finite)(numbers.data(), numbers.size(), moments)) {
     return measure_carefully(numbers);
   }
@@ -262,8 +272,8 @@ ChannelMeasure measure_channels(std::span<const float> numbers, std::size_t oute
   }
   for (std::size_t o = 0; o < outer; ++o) {
     for (std::size_t c = 0; c < channels; ++c) {
-      const Moments run = measure(numbers.subspan((o * channels + c) * inner, inner));
-      result.moments.merge(run);
+      const TensorMoments run = measure(numbers.subspan((o * channels + c) * inner, inner));
+      add_run(result.moments, run);
       result.channels.min[c] = std::min(result.channels.min[c], run.min);
       result.channels.max[c] = std::max(result.channels.max[c], run.max);
       result.channels.sum[c] += run.sum;

@@ -251,7 +251,7 @@ Range of_average(const ValueStatistics& statistics, const RangeOptions&) {
   const Range seen = seen_of(statistics);
   if (statistics.samples == 0) return seen;
   const auto count = static_cast<double>(statistics.samples);
-  return inside(seen, on_grid(with_zero(statistics.sum_of_min / count, statistics.sum_of_max / count)));
+  return inside(seen, on_grid(with_zero(statistics.sum_of_min.value() / count, statistics.sum_of_max.value() / count)));
 }
 
 // The least mean square of rounding and clipping errors, of a sample that is still to come.
@@ -365,8 +365,8 @@ Excess excess_of(const ValueStatistics& statistics) {
   const auto tail = [&](double distance) {
     return std::nearbyint(std::max(distance, 0.0) / portable::log(samples) / step) * step;
   };
-  return {tail(statistics.sum_of_min / samples - static_cast<double>(statistics.moments.min)),
-          tail(static_cast<double>(statistics.moments.max) - statistics.sum_of_max / samples)};
+  return {tail(statistics.sum_of_min.value() / samples - static_cast<double>(statistics.moments.min)),
+          tail(static_cast<double>(statistics.moments.max) - statistics.sum_of_max.value() / samples)};
 }
 
 Range range_of(const ValueStatistics& statistics, const RangeOptions& options) {

@@ -1,4 +1,5 @@
 // What calibration knows of each value of a graph: never of groups, so that any grouping can be decided with it.
+// Everything merges exactly: samples may be measured in any order, and in any number of parts, and give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "stats/exact_sum.h"
 #include "stats/histogram.h"
+#include "stats/measure.h"
 
 namespace isthmus {
 
@@ -19,10 +22,13 @@ struct Moments {
   std::uint64_t infinities = 0;
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
-  double sum = 0;
-  double sum_of_squares = 0;
+  ExactSum sum;
+  ExactSum sum_of_squares;
 
-  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+  Moments() = default;
+  Moments(const TensorMoments& tensor);  // NOLINT(google-explicit-constructor): the moments of one tensor
+
+  double mean() const { return count == 0 ? 0 : sum.value() / static_cast<double>(count); }
   double variance() const;
   void merge(const Moments& other);
   bool operator==(const Moments&) const = default;
@@ -32,8 +38,14 @@ struct Moments {
 struct ChannelStatistics {
   std::uint64_t count = 0;  // of finite elements of each channel; those of a channel with others are fewer
   std::vector<float> min, max;
-  std::vector<double> sum;
+  std::vector<ExactSum> sum;
 
+  ChannelStatistics() = default;
+  ChannelStatistics(const TensorChannels& tensor) {
+    add(tensor);
+  }  // NOLINT(google-explicit-constructor): of one tensor
+
+  void add(const TensorChannels& tensor);
   void merge(const ChannelStatistics& other);
   bool operator==(const ChannelStatistics&) const = default;
 };
@@ -44,9 +56,11 @@ struct ValueStatistics {
   std::map<std::uint32_t, ChannelStatistics> channels;  // by logical axis, where they are needed
   // Sums of each sample's extremes, for their averages.
   std::uint64_t samples = 0;
-  double sum_of_min = 0;
-  double sum_of_max = 0;
+  ExactSum sum_of_min;
+  ExactSum sum_of_max;
 
+  // All but histogram and channels.
+  void add_sample(const TensorMoments& tensor);
   void merge(const ValueStatistics& other);
   bool operator==(const ValueStatistics&) const = default;
 };

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "stats/schema/stats_generated.h"
 
@@ -13,7 +15,33 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
+// The limb that all above a number's highest one repeat.
+std::uint64_t sign_of(std::uint64_t limb) { return (limb >> 63) != 0 ? ~std::uint64_t{0} : 0; }
+
+flatbuffers::Offset<stats_fb::Sums> write_sums(Builder& builder, std::span<const ExactSum> sums) {
+  std::size_t lowest = ExactSum::kLimbs;
+  std::size_t end = 0;
+  for (const ExactSum& sum : sums) {
+    const ExactSum::Limbs& limbs = sum.limbs();
+    std::size_t first = 0;
+    while (first < limbs.size() && limbs[first] == 0) ++first;
+    if (first == limbs.size()) continue;
+    std::size_t last = limbs.size() - 1;
+    while (last > first && limbs[last] == sign_of(limbs[last - 1])) --last;
+    lowest = std::min(lowest, first);
+    end = std::max(end, last + 1);
+  }
+  if (end == 0) lowest = 0;
+  std::vector<std::uint64_t> written;
+  written.reserve(sums.size() * (end - lowest));
+  for (const ExactSum& sum : sums) {
+    for (std::size_t i = lowest; i < end; ++i) written.push_back(sum.limbs()[i]);
+  }
+  return stats_fb::CreateSums(builder, static_cast<std::uint8_t>(lowest), builder.CreateVector(written));
+}
+
 flatbuffers::Offset<stats_fb::Half> write_half(Builder& builder, const HalfHistogram& half) {
+  if (half.is_empty()) return 0;
   std::vector<std::uint32_t> bins;
   std::vector<std::uint64_t> counts;
   for (std::uint32_t i = 0; i < half.counts().size(); ++i) {
@@ -28,23 +56,46 @@ flatbuffers::Offset<stats_fb::Value> write_value(Builder& builder, const std::st
                                                  const ValueStatistics& value) {
   std::vector<flatbuffers::Offset<stats_fb::Channels>> channels;
   for (const auto& [axis, row] : value.channels) {
+    const auto sums = write_sums(builder, row.sum);
     channels.push_back(stats_fb::CreateChannels(builder, axis, row.count, builder.CreateVector(row.min),
-                                                builder.CreateVector(row.max), builder.CreateVector(row.sum)));
+                                                builder.CreateVector(row.max), sums));
   }
   const Moments& m = value.moments;
   const auto text = builder.CreateString(name);
   const auto negative = write_half(builder, value.histogram.negative);
   const auto positive = write_half(builder, value.histogram.positive);
-  return stats_fb::CreateValue(builder, text, m.count, m.nans, m.infinities, m.min, m.max, m.sum, m.sum_of_squares,
-                               value.histogram.zeros, negative, positive, builder.CreateVector(channels), value.samples,
-                               value.sum_of_min, value.sum_of_max);
+  const auto rows = builder.CreateVector(channels);
+  const auto sum = write_sums(builder, {&m.sum, 1});
+  const auto squares = write_sums(builder, {&m.sum_of_squares, 1});
+  const auto sum_of_min = write_sums(builder, {&value.sum_of_min, 1});
+  const auto sum_of_max = write_sums(builder, {&value.sum_of_max, 1});
+  return stats_fb::CreateValue(builder, text, m.count, m.nans, m.infinities, m.min, m.max, value.histogram.zeros,
+                               negative, positive, rows, value.samples, sum, squares, sum_of_min, sum_of_max);
 }
 
+Expected<std::vector<ExactSum>> read_sums(const stats_fb::Sums* sums, std::size_t count) {
+  if (sums == nullptr || sums->limbs() == nullptr) return bad_input("a sum is missing");
+  const std::size_t each = sums->limbs()->size() / count;
+  if (sums->limbs()->size() != each * count || sums->lowest() + each > ExactSum::kLimbs) {
+    return bad_input(fmt::format("{} sums of {} limbs from limb {} on", count, sums->limbs()->size(), sums->lowest()));
+  }
+  std::vector<ExactSum> result(count);
+  if (each == 0) return result;
+  const std::uint64_t* limb = sums->limbs()->data();
+  for (ExactSum& sum : result) {
+    ExactSum::Limbs limbs{};
+    std::fill(std::copy_n(limb, each, limbs.begin() + sums->lowest()), limbs.end(), sign_of(limb[each - 1]));
+    sum = ExactSum::from(limbs);
+    limb += each;
+  }
+  return result;
+}
+Expected<ExactSum> read_sum(const stats_fb::Sums* sums) { return TRY(read_sums(sums, 1)).front(); }
+
 Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
-  if (half == nullptr || half->bins() == nullptr || half->counts() == nullptr)
-    return bad_input("a histogram is missing");
+  if (half == nullptr) return HalfHistogram();
+  if (half->bins() == nullptr || half->counts() == nullptr) return bad_input("a histogram without bins");
   if (half->bins()->size() != half->counts()->size()) return bad_input("a histogram has not one count for each bin");
-  if (half->bins()->size() == 0) return HalfHistogram();
   constexpr int kMaxExponent = std::numeric_limits<float>::max_exponent;
   if (half->exponent() < -kMaxExponent || half->exponent() > kMaxExponent) {
     return bad_input(fmt::format("a histogram reaches to 2^{}", half->exponent()));
@@ -61,32 +112,38 @@ Expected<HalfHistogram> read_half(const stats_fb::Half* half) {
 }
 
 Expected<ChannelStatistics> read_channels(const stats_fb::Channels& row) {
-  if (row.min() == nullptr || row.max() == nullptr || row.sum() == nullptr)
-    return bad_input("channels without numbers");
-  if (row.min()->size() != row.max()->size() || row.min()->size() != row.sum()->size() || row.min()->size() == 0) {
+  if (row.min() == nullptr || row.max() == nullptr) return bad_input("channels without numbers");
+  if (row.min()->size() != row.max()->size() || row.min()->size() == 0) {
     return bad_input("channels of different numbers");
   }
-  return ChannelStatistics{row.count(),
-                           {row.min()->begin(), row.min()->end()},
-                           {row.max()->begin(), row.max()->end()},
-                           {row.sum()->begin(), row.sum()->end()}};
+  ChannelStatistics result;
+  result.count = row.count();
+  result.min.assign(row.min()->begin(), row.min()->end());
+  result.max.assign(row.max()->begin(), row.max()->end());
+  result.sum = TRY(read_sums(row.sum(), row.min()->size()));
+  return result;
 }
 
 Expected<ValueStatistics> read_value(const stats_fb::Value& row) {
   ValueStatistics value;
-  value.moments = {row.count(), row.nans(), row.infinities(), row.min(), row.max(), row.sum(), row.sum_of_squares()};
-  if (value.moments.count > 0 && (!std::isfinite(row.min()) || !std::isfinite(row.max()) || row.min() > row.max() ||
-                                  !std::isfinite(row.sum()) || !std::isfinite(row.sum_of_squares()))) {
+  Moments& moments = value.moments;
+  moments.count = row.count();
+  moments.nans = row.nans();
+  moments.infinities = row.infinities();
+  moments.min = row.min();
+  moments.max = row.max();
+  moments.sum = TRY(read_sum(row.sum()));
+  moments.sum_of_squares = TRY(read_sum(row.sum_of_squares()));
+  if (moments.count > 0 && (!std::isfinite(row.min()) || !std::isfinite(row.max()) || row.min() > row.max())) {
     return bad_input(fmt::format("extremes {} and {}", row.min(), row.max()));
   }
-  if (!std::isfinite(row.sum_of_min()) || !std::isfinite(row.sum_of_max())) return bad_input("min or max is NaN");
   // One by one: GCC does not destroy the first where the second returns from within one list.
   value.histogram.negative = TRY(read_half(row.negative()));
   value.histogram.positive = TRY(read_half(row.positive()));
   value.histogram.zeros = row.zeros();
   value.samples = row.samples();
-  value.sum_of_min = row.sum_of_min();
-  value.sum_of_max = row.sum_of_max();
+  value.sum_of_min = TRY(read_sum(row.sum_of_min()));
+  value.sum_of_max = TRY(read_sum(row.sum_of_max()));
   if (row.channels() == nullptr) return value;
   for (const stats_fb::Channels* channels : *row.channels()) {
     if (!value.channels.emplace(channels->axis(), TRY(read_channels(*channels))).second) {

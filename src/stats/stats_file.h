@@ -11,7 +11,7 @@
 namespace isthmus {
 
 // Counts up whenever statistics of an older version mean something else.
-inline constexpr std::uint32_t kStatsVersion = 1;
+inline constexpr std::uint32_t kStatsVersion = 2;
 
 // Whether a file claims to be one.
 bool is_stats_file(const Blob& file);

@@ -63,12 +63,9 @@ NodeId add_as_is(Graph& graph, const Node& node, std::vector<ValueId> inputs, st
 }
 
 void add_numbers(ValueStatistics& statistics, std::span<const float> numbers) {
-  const Moments moments = measure(numbers);
-  statistics.moments.merge(moments);
+  const TensorMoments moments = measure(numbers);
+  statistics.add_sample(moments);
   statistics.histogram.add(numbers, 1, moments.min, moments.max);
-  ++statistics.samples;
-  statistics.sum_of_min += static_cast<double>(moments.min);
-  statistics.sum_of_max += static_cast<double>(moments.max);
 }
 
 }  // namespace

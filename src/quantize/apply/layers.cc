@@ -112,8 +112,8 @@ std::optional<std::vector<double>> LayerWriter::means_of(const Node& node) const
   const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
   const double trust = trust_in_means(moments, channels->second);
   std::vector<double> means;
-  for (const double sum : channels->second.sum) {
-    means.push_back(std::nearbyint(trust * sum / static_cast<double>(channels->second.count) / step) * step);
+  for (const ExactSum& sum : channels->second.sum) {
+    means.push_back(std::nearbyint(trust * sum.value() / static_cast<double>(channels->second.count) / step) * step);
   }
   return means;
 }

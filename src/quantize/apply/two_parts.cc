@@ -20,7 +20,8 @@ std::optional<TwoParts> in_two_parts(const TensorView& table) {
       std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
   const Quant quant{{static_cast<float>(std::max(largest / 127, kMinScale))}, 0, -1};
   const auto scale = static_cast<double>(quant.scale());
-  if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares) return std::nullopt;
+  if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares.value())
+    return std::nullopt;
   std::vector<std::int64_t> sizes = data.sizes();
   const auto length = static_cast<std::size_t>(sizes.back());
   sizes.back() *= 2;

@@ -377,9 +377,9 @@ double trust_in_means(const Moments& moments, const ChannelStatistics& channels)
   const auto count = static_cast<double>(channels.count);
   if (channels.count < 2 || channels.sum.empty() || moments.count == 0) return 0;
   double squares = 0;
-  for (const double sum : channels.sum) squares += sum / count * (sum / count);
+  for (const ExactSum& sum : channels.sum) squares += sum.value() / count * (sum.value() / count);
   squares /= static_cast<double>(channels.sum.size());
-  const double within = std::max(moments.sum_of_squares / static_cast<double>(moments.count) - squares, 0.0);
+  const double within = std::max(moments.sum_of_squares.value() / static_cast<double>(moments.count) - squares, 0.0);
   const double by_chance = within / (count - 1);
   constexpr double kNoticed = 1.0 / 64;  // less than this part does not matter
   if (by_chance <= kNoticed * squares) return 1;

@@ -314,18 +314,20 @@ class Equalizer {
       return most * most;
     };
     if (channels != value.channels.end() && channels->second.min.size() == factors->size()) {
-      value.moments.sum = 0;
+      double sum = 0;
       for (std::size_t c = 0; c < factors->size(); ++c) {
         const auto factor = static_cast<float>((*factors)[c]);
         squares_before += square_of(c);
         channels->second.min[c] *= factor;
         channels->second.max[c] *= factor;
-        channels->second.sum[c] *= (*factors)[c];
-        value.moments.sum += channels->second.sum[c];
+        const double scaled = channels->second.sum[c].value() * (*factors)[c];
+        channels->second.sum[c] = ExactSum(scaled);
+        sum += scaled;
         squares_after += square_of(c);
         min = std::min(min, channels->second.min[c]);
         max = std::max(max, channels->second.max[c]);
       }
+      value.moments.sum = ExactSum(sum);
     } else {
       // Nothing is known of its channels: no number can be larger than the largest factor makes it.
       const auto most = static_cast<float>(*std::ranges::max_element(*factors));
@@ -335,7 +337,9 @@ class Equalizer {
     value.moments.min = min;
     value.moments.max = max;
     // Channels have much the same share of their extremes.
-    if (squares_before > 0) value.moments.sum_of_squares *= squares_after / squares_before;
+    if (squares_before > 0) {
+      value.moments.sum_of_squares = ExactSum(value.moments.sum_of_squares.value() * (squares_after / squares_before));
+    }
     // How numbers are spread between the ends is no longer known.
     value.histogram = {};
     value.samples = 0;

@@ -164,7 +164,7 @@ class FloatChooser {
     const Shape& shape = graph_.type(id).shape;
     const bool is_known = !shape.empty() && shape.back().is_fixed();
     const double length = is_known ? static_cast<double>(std::max<std::int64_t>(shape.back().value(), 1)) : 1.0;
-    const double power = statistics->moments.sum_of_squares / static_cast<double>(statistics->moments.count);
+    const double power = statistics->moments.sum_of_squares.value() / static_cast<double>(statistics->moments.count);
     const double range_squared = 4 * 2 * portable::log(2 * length) * power;
     return std::min(whole, range_squared / (255.0 * 255.0) / 12);
   }

@@ -24,7 +24,7 @@ Spread spread_of(Ranges& ranges, ValueId id) {
   if (statistics == nullptr) return Spread{};
   const Moments& moments = statistics->moments;
   if (moments.count == 0) return Spread{};
-  return Spread{moments.sum_of_squares / static_cast<double>(moments.count), moments.variance()};
+  return Spread{moments.sum_of_squares.value() / static_cast<double>(moments.count), moments.variance()};
 }
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }

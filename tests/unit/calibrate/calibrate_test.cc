@@ -87,14 +87,15 @@ void expect_as_interpreted(const Prepared& model, const std::vector<std::vector<
       }
       ChannelStatistics wanted;
       for (const Tensor& tensor : tensors) {
-        wanted.merge(
+        wanted.add(
             measure_channels(tensor.data<float>(), outer, static_cast<std::size_t>(sizes[axis]), inner).channels);
       }
       ASSERT_EQ(channels.min.size(), wanted.min.size()) << value.name;
       EXPECT_EQ(channels.count, wanted.count);
       for (std::size_t c = 0; c < wanted.min.size(); ++c) {
         EXPECT_NEAR(channels.min[c], wanted.min[c], 1e-4 * range) << value.name;
-        EXPECT_NEAR(channels.sum[c], wanted.sum[c], 1e-4 * range * static_cast<double>(wanted.count)) << value.name;
+        EXPECT_NEAR(channels.sum[c].value(), wanted.sum[c].value(), 1e-4 * range * static_cast<double>(wanted.count))
+            << value.name;
       }
     }
   }

@@ -119,10 +119,10 @@ TEST(Weights, MeansOfFewNumbersAreTrustedLess) {
     const auto n = static_cast<double>(count);
     Moments moments;
     moments.count = 2 * count;
-    moments.sum_of_squares = 2 * n * (1 + 4);
+    moments.sum_of_squares = ExactSum(2 * n * (1 + 4));
     ChannelStatistics channels;
     channels.count = count;
-    channels.sum = {n, -n};
+    channels.sum = {ExactSum(n), ExactSum(-n)};
     return trust_in_means(moments, channels);
   };
   EXPECT_EQ(trust(1), 0);
@@ -250,10 +250,10 @@ TEST(Equalize, KeepsTheFunctionAndNames) {
   Statistics statistics = test::observed(graph, {kImage});
   for (auto& [name, value] : statistics.values) {
     if (name == "second") continue;
-    value.channels[1] = {4,
-                         name == "x" ? std::vector<float>{-2, -1} : std::vector<float>{0, 0},
-                         name == "x" ? std::vector<float>{3, 2} : std::vector<float>{3, 0.04F},
-                         {2, 0.1}};
+    value.channels[1] = TensorChannels{4,
+                                       name == "x" ? std::vector<float>{-2, -1} : std::vector<float>{0, 0},
+                                       name == "x" ? std::vector<float>{3, 2} : std::vector<float>{3, 0.04F},
+                                       {2, 0.1}};
   }
   const auto equalized = equalize(graph, statistics);
   ASSERT_TRUE(equalized) << equalized.error().text();
@@ -278,7 +278,7 @@ TEST(Equalize, LeavesAStreamAloneWhoseReaderCountsAnotherAxis) {
   return %second
 )");
   Statistics statistics = test::observed(graph, {kImage});
-  statistics.values["first"].channels[1] = {4, {0, 0}, {3, 0.04F}, {2, 0.1}};
+  statistics.values["first"].channels[1] = TensorChannels{4, {0, 0}, {3, 0.04F}, {2, 0.1}};
   const auto equalized = equalize(graph, statistics);
   ASSERT_TRUE(equalized) << equalized.error().text();
   EXPECT_EQ(equalized->streams, 0U);
@@ -298,9 +298,10 @@ TEST(Equalize, GivesBranchesOfAJoinOneRange) {
   return %y
 )");
   Statistics statistics = test::observed(graph, {kImage});
-  statistics.values["a"].channels[1] = {4, {-3, -3}, {3, 3}, {0, 0}};
-  statistics.values["b"].channels[1] = {4, {-0.05F, -0.04F}, {0.06F, 0.05F}, {0, 0}};
-  statistics.values["both"].channels[1] = {4, {-3, -3, -0.05F, -0.04F}, {3, 3, 0.06F, 0.05F}, {0, 0, 0, 0}};
+  statistics.values["a"].channels[1] = TensorChannels{4, {-3, -3}, {3, 3}, {0, 0}};
+  statistics.values["b"].channels[1] = TensorChannels{4, {-0.05F, -0.04F}, {0.06F, 0.05F}, {0, 0}};
+  statistics.values["both"].channels[1] =
+      TensorChannels{4, {-3, -3, -0.05F, -0.04F}, {3, 3, 0.06F, 0.05F}, {0, 0, 0, 0}};
   const auto equalized = equalize(graph, statistics);
   ASSERT_TRUE(equalized) << equalized.error().text();
   EXPECT_EQ(equalized->streams, 1U);

@@ -165,7 +165,7 @@ TEST(Page, HistogramsKeepWhatOccurs) {
   for (const float number : numbers) {
     statistics.moments.min = std::min(statistics.moments.min, number);
     statistics.moments.max = std::max(statistics.moments.max, number);
-    statistics.moments.sum += number;
+    statistics.moments.sum.add(number);
     ++statistics.moments.count;
   }
   statistics.histogram.add(numbers, 1, -1, 3);

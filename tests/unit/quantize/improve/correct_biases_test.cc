@@ -88,7 +88,7 @@ TEST(CorrectBiases, WhatIsExactlyZeroStaysZero) {
     std::vector<std::vector<Tensor>> samples(4);
     for (auto& sample : samples) sample = {chance.reals({4, 3}, 3, 8)};
     Statistics statistics = test::observed(graph, samples);
-    statistics.values.at("p").channels[1] = {24, {0, 0, 0}, {8, 8, 8}, {90, 88, 85}};
+    statistics.values.at("p").channels[1] = TensorChannels{24, {0, 0, 0}, {8, 8, 8}, {90, 88, 85}};
     for (const char* target_name : {"xnnpack", "tosa-int", "ethos-u55-128"}) {
       const TargetDesc& target = *find_target(target_name);
       for (const BiasCorrection correction : {BiasCorrection::kAnalytic, BiasCorrection::kSequential}) {

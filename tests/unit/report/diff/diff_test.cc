@@ -93,7 +93,7 @@ TEST(Diff, RangesThatMovedMostComeFirst) {
       value.moments.max = most;
       value.moments.count = 2;
       value.samples = 1;
-      value.sum_of_max = static_cast<double>(most);
+      value.sum_of_max = ExactSum(static_cast<double>(most));
       const float numbers[] = {0, most};
       value.histogram.add(numbers, 1, 0, most);
     }
