@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   options.target = argv[2];
   const auto report = isthmus::v1::check(*model, options);
   if (!report) return complain(report.error());
-  std::printf("%s", report->c_str());
+  std::printf("%s", report->json().c_str());
 
   std::string last_stage;
   const auto progress = [&](std::string_view stage, double) {
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   };
   const auto program = isthmus::v1::compile(*model, options, isthmus::v1::Data::file(argv[3]), progress);
   if (!program) return complain(program.error());
-  std::printf("%s", program->report().c_str());
+  std::printf("%s", program->report().json().c_str());
 
   const auto saved = program->save(argv[4]);
   return saved ? 0 : complain(saved.error());

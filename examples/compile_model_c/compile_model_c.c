@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   isthmus_options* options = NULL;
   isthmus_data* data = NULL;
   isthmus_program* program = NULL;
+  isthmus_report* report = NULL;
   size_t calls = 0;
   int code = 0;
   if (argc != 5) {
@@ -36,7 +37,9 @@ int main(int argc, char** argv) {
   data = isthmus_data_new(argv[3]);
   program = isthmus_compile(model, options, data, &error);
   if (program != NULL && isthmus_program_save(program, argv[4], &error)) {
-    printf("%s", isthmus_program_report_json(program));
+    report = isthmus_program_report(program);
+    printf("%s", isthmus_report_json(report));
+    isthmus_report_free(report);
     fprintf(stderr, "%u calls of progress\n", (unsigned)calls);
   } else {
     code = complain(error);

@@ -10,7 +10,7 @@
 //
 // No function prints, throws or ends the process, and there is no global state. Objects are cheap to copy: copies share
 // what they hold, which never changes. Functions on different objects, and const functions on the same object, may run
-// on several threads at once. Reports are the JSON objects that the command line prints with --json.
+// on several threads at once.
 #pragma once
 
 #include <cstddef>
@@ -105,7 +105,7 @@ struct Options {
 // Called with the name of a stage and how far it is, from 0 to 1. False cancels. Never called by two threads at once.
 using Progress = std::function<bool(std::string_view stage, double fraction)>;
 
-// A model file that is open: a torch.export archive.
+// A model file that is open: a torch.export archive or an ONNX model.
 class ISTHMUS_EXPORT Model {
  public:
   static Result<Model> open(const std::string& path);
@@ -118,6 +118,22 @@ class ISTHMUS_EXPORT Model {
 
  private:
   std::shared_ptr<const State> state_;
+};
+
+// What was found.
+class ISTHMUS_EXPORT Report {
+ public:
+  // The object that the command line prints with --json. Empty of a program that was opened.
+  const std::string& json() const;
+  // The HTML page that the command line writes with --report; empty where `json` is. It is made when it is first asked
+  // for, which runs the reference kernels where there were data; until then the report holds the graphs and statistics.
+  std::string page() const;
+
+  struct State;
+  explicit Report(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<State> state_;
 };
 
 // What calibration measured. Belongs to one model and target.
@@ -140,16 +156,16 @@ class ISTHMUS_EXPORT Program {
  public:
   static Result<Program> open(const std::string& path);
   std::span<const std::byte> bytes() const;
-  // JSON: delegates, fallbacks to the CPU, parameters of inputs and outputs, SQNR. Empty for a program that was opened.
-  const std::string& report() const;
+  // Delegates, fallbacks to the CPU, parameters of inputs and outputs, SQNR. Empty for a program that was opened.
+  Report report() const;
   Result<Done> save(const std::string& path) const;  // an existing file survives a failure
   // JSON: inputs, outputs, delegates, host operators, memory.
   Result<std::string> inspect() const;
-  // Each call begins with the initial state of the model.
+  // Each call begins with the initial state of the model; a Runner keeps it.
   Result<std::vector<Tensor>> run(const Sample& inputs) const;
-  // JSON: accuracy, agreement and SQNR against the model. `threads` run samples; all CPUs by default.
-  Result<std::string> evaluate(const Model& reference, const Data& data, const Progress& progress = {},
-                               std::optional<std::size_t> threads = {}) const;
+  // Accuracy, agreement and SQNR against the model. `threads` run samples; all CPUs by default.
+  Result<Report> evaluate(const Model& reference, const Data& data, const Progress& progress = {},
+                          std::optional<std::size_t> threads = {}) const;
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -159,15 +175,30 @@ class ISTHMUS_EXPORT Program {
   std::shared_ptr<const State> state_;
 };
 
+// Runs a program as a device does: what its states hold after a call is there in the next one. For one thread at a
+// time.
+class ISTHMUS_EXPORT Runner {
+ public:
+  static Result<Runner> create(const Program& program);
+  Result<std::vector<Tensor>> run(const Sample& inputs);
+  void reset();  // every state has its initial value again
+
+  struct State;  // copies of a runner are the same runner
+  explicit Runner(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
 ISTHMUS_EXPORT std::string version();
 ISTHMUS_EXPORT std::vector<std::string> targets();
 
-// JSON: where each node runs and why; needs no data and takes milliseconds.
-ISTHMUS_EXPORT Result<std::string> check(const Model& model, const Options& options, const Progress& progress = {});
-// JSON: where the nodes run that `node` means, in which precision, who shares their scale; an overview where it is
-// empty. Without data there are no numbers.
-ISTHMUS_EXPORT Result<std::string> explain(const Model& model, const Options& options, const std::string& node = {},
-                                           const std::optional<Data>& data = {}, const Progress& progress = {});
+// Where each node runs and why; needs no data and takes milliseconds.
+ISTHMUS_EXPORT Result<Report> check(const Model& model, const Options& options, const Progress& progress = {});
+// Where the nodes run that `node` means, in which precision, who shares their scale; an overview where it is empty.
+// Without data there are no numbers. The page is that of `check`, open at the node.
+ISTHMUS_EXPORT Result<Report> explain(const Model& model, const Options& options, const std::string& node = {},
+                                      const std::optional<Data>& data = {}, const Progress& progress = {});
 ISTHMUS_EXPORT Result<Statistics> calibrate(const Model& model, const Options& options, const Data& data,
                                             const Progress& progress = {});
 ISTHMUS_EXPORT Result<Program> compile(const Model& model, const Options& options, const Data& data,

@@ -1,4 +1,4 @@
-/* Isthmus as a library for C and other languages: the functions of isthmus.h with handles and JSON texts.
+/* Isthmus as a library for C and other languages: the functions of isthmus.h with handles and texts.
  *
  * A function that can fail returns NULL or 0 and, where `error` is not NULL, leaves an error there that the caller
  * frees. Texts that a function returns as char* are the caller's too: isthmus_text_free. const char* belongs to the
@@ -22,6 +22,8 @@ typedef struct isthmus_options isthmus_options;
 typedef struct isthmus_data isthmus_data;
 typedef struct isthmus_statistics isthmus_statistics;
 typedef struct isthmus_program isthmus_program;
+typedef struct isthmus_runner isthmus_runner;
+typedef struct isthmus_report isthmus_report;
 
 typedef enum {
   ISTHMUS_BAD_INPUT = 0,
@@ -81,10 +83,16 @@ void isthmus_data_set_sequence(isthmus_data* data, size_t samples);
 void isthmus_data_set_reproducible(isthmus_data* data, int is_reproducible);
 void isthmus_data_free(isthmus_data* data);
 
+/* What was found, as the JSON object of --json and as the HTML page of --report. Both are empty for a program that was
+ * opened. The page is made when it is first asked for, which runs the reference kernels where there were data. */
+const char* isthmus_report_json(const isthmus_report* report);
+char* isthmus_report_page(const isthmus_report* report);
+void isthmus_report_free(isthmus_report* report);
+
 /* `data` may be NULL: the example inputs of the model, or no data where that has a meaning. */
-char* isthmus_check_json(const isthmus_model* model, const isthmus_options* options, isthmus_error** error);
-char* isthmus_explain_json(const isthmus_model* model, const isthmus_options* options, const char* node,
-                           const isthmus_data* data, isthmus_error** error);
+isthmus_report* isthmus_check(const isthmus_model* model, const isthmus_options* options, isthmus_error** error);
+isthmus_report* isthmus_explain(const isthmus_model* model, const isthmus_options* options, const char* node,
+                                const isthmus_data* data, isthmus_error** error);
 isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options,
                                       const isthmus_data* data, isthmus_error** error);
 size_t isthmus_statistics_samples(const isthmus_statistics* statistics);
@@ -97,15 +105,25 @@ isthmus_program* isthmus_compile_with(const isthmus_model* model, const isthmus_
                                       const isthmus_statistics* statistics, isthmus_error** error);
 isthmus_program* isthmus_program_open(const char* path, isthmus_error** error);
 const void* isthmus_program_bytes(const isthmus_program* program, size_t* size);
-const char* isthmus_program_report_json(const isthmus_program* program);
+isthmus_report* isthmus_program_report(const isthmus_program* program);
 char* isthmus_program_inspect_json(const isthmus_program* program, isthmus_error** error);
 int isthmus_program_save(const isthmus_program* program, const char* path, isthmus_error** error);
+/* Each call begins with the initial state of the model; a runner keeps it. */
 int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* inputs, size_t count,
                         isthmus_output output, void* user, isthmus_error** error);
 /* Of the options only the threads and the progress count; NULL: neither. */
-char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference,
-                                    const isthmus_data* data, const isthmus_options* options, isthmus_error** error);
+isthmus_report* isthmus_program_evaluate(const isthmus_program* program, const isthmus_model* reference,
+                                         const isthmus_data* data, const isthmus_options* options,
+                                         isthmus_error** error);
 void isthmus_program_free(isthmus_program* program);
+
+/* What the states of the program hold after a run is there in the next one. For one thread at a time; the program may
+ * be freed before it. */
+isthmus_runner* isthmus_runner_new(const isthmus_program* program, isthmus_error** error);
+int isthmus_runner_run(isthmus_runner* runner, const isthmus_tensor* inputs, size_t count, isthmus_output output,
+                       void* user, isthmus_error** error);
+void isthmus_runner_reset(isthmus_runner* runner);
+void isthmus_runner_free(isthmus_runner* runner);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 """Models, programs and statistics."""
 
 import ctypes
-import json
 import os
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
@@ -86,14 +86,15 @@ class Program:
 
     def _hold(self, pointer: int) -> "Program":
         self._handle = Handle("program", pointer)
-        self._rows: Optional[Dict[str, Any]] = None
+        self._facts: Optional[Report] = None
+        self._runner: Optional[Handle] = None  # of a program with states, once it has run
+        self._one_at_a_time = threading.Lock()
         return self
 
     @property
     def report(self) -> Report:
         """What `isthmus compile --json` says; empty for a program that was opened."""
-        text = call("program_report_json", self._handle).decode()
-        return Report(json.loads(text) if text else {})
+        return Report.taken(call("program_report", self._handle))
 
     def inspect(self) -> Report:
         """Inputs, outputs, delegates and the nodes inside, host operators, memory."""
@@ -109,19 +110,32 @@ class Program:
         checked("program_save", self._handle, encoded(path))
 
     def run(self, *inputs: Array, **named: Array) -> List[Any]:
-        """All outputs. Each call begins with the initial state of the model."""
-        if self._rows is None:
-            self._rows = self.inspect()
-        rows = self._rows["inputs"]
+        """All outputs. What the states of a model hold after a call is there in the next one, until `reset`; calls of
+        such a program wait for each other, those of others run beside each other."""
+        if self._facts is None:
+            self._facts = self.inspect()
+        rows = self._facts["inputs"]
         values, rest = in_order(named if named else inputs, rows)
         if rest:
             raise Error(f"{len(inputs)} inputs given, {len(rows)} expected")
         structs, alive = tensors([fitted(value, row) for value, row in zip(values, rows)])
         outputs: List[Any] = []
         on_output = ON_OUTPUT(lambda index, tensor, _: outputs.append(array_of(tensor[0])))
-        checked("program_run", self._handle, structs, len(rows), on_output, None)
+        if self._facts["state"]:
+            with self._one_at_a_time:
+                if self._runner is None:
+                    self._runner = Handle("runner", checked("runner_new", self._handle))
+                checked("runner_run", self._runner, structs, len(rows), on_output, None)
+        else:
+            checked("program_run", self._handle, structs, len(rows), on_output, None)
         del alive
         return outputs
+
+    def reset(self) -> None:
+        """Every state has its initial value again: the next call is the first of a sequence."""
+        with self._one_at_a_time:
+            if self._runner is not None:
+                call("runner_reset", self._runner)
 
     def __call__(self, *inputs: Array, **named: Array) -> Any:
         """The output, or a tuple where there are several."""
@@ -215,15 +229,19 @@ def _data(
     return data
 
 
+def _has_watcher() -> bool:
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
 class _Bar:
-    """tqdm, where it is installed and standard error is a terminal or it is asked for; else nothing."""
+    """tqdm, where it is installed, in a notebook, on a terminal or where it is asked for; else nothing."""
 
     def __init__(self, progress: Union[None, bool, Progress]):
         self._bar: Any = None
         self.callback: Optional[Progress] = None
         if callable(progress):
             self.callback = progress
-        elif progress or (progress is None and sys.stderr is not None and sys.stderr.isatty()):
+        elif progress or (progress is None and _has_watcher()):
             try:
                 from tqdm.auto import tqdm
             except ImportError:
@@ -250,7 +268,7 @@ def check(model: Any, target: str = "xnnpack", *, progress: Union[None, bool, Pr
     opened = _opened(model)
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
-        return Report(parsed(long_call(watch, "check_json", opened, wanted)))
+        return Report.taken(long_call(watch, "check", opened, wanted))
 
 
 def explain(
@@ -269,7 +287,7 @@ def explain(
     with _Bar(progress) as watch:
         wanted = _options(target, watch, **options)
         name = None if node is None else node.encode()
-        return Report(parsed(long_call(watch, "explain_json", opened, wanted, name, data)))
+        return Report.taken(long_call(watch, "explain", opened, wanted, name, data))
 
 
 def calibrate(
@@ -340,7 +358,7 @@ def evaluate(
         raise TypeError(f"evaluate has no option {next(iter(options))}")
     with _Bar(progress) as watch:
         wanted = _options("", watch, threads=threads)
-        return Report(parsed(long_call(watch, "program_evaluate_json", ours._handle, opened, given, wanted)))
+        return Report.taken(long_call(watch, "program_evaluate", ours._handle, opened, given, wanted))
 
 
 def targets() -> List[str]:

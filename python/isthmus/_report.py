@@ -1,8 +1,11 @@
-"""Reports: dicts that show themselves as tables in a notebook."""
+"""Reports: dicts that show themselves in a notebook, as the page that --report writes or as tables."""
 
 import json
+import os
 from html import escape
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple, Union
+
+from ._library import Handle, call, taken_text
 
 STYLE = """<style>
 .isthmus table { border-collapse: collapse; margin: 0.3em 0 1em }
@@ -30,9 +33,44 @@ def _rows(title: str, rows: List[Dict[str, Any]]) -> str:
 
 
 class Report(Dict[str, Any]):
-    """The JSON object of a command; docs/json.md describes its keys."""
+    """The JSON object of a command; docs/json.md describes its keys. `page` is what --report writes."""
+
+    _made_from: Any = None  # of the library
+
+    @classmethod
+    def taken(cls, pointer: int) -> "Report":
+        """Of a report of the library that is ours to free."""
+        handle = Handle("report", pointer)
+        text = call("report_json", handle).decode()
+        report = cls(json.loads(text) if text else {})
+        report._made_from = handle
+        return report
+
+    def page(self) -> str:
+        """One HTML page that needs no network: the graph, why each node is where it is, scales, memory. Empty where there
+        is none: for what `inspect` says and for copies of a report."""
+        return "" if self._made_from is None else taken_text(call("report_page", self._made_from))
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the page."""
+        page = self.page()
+        if not page:
+            raise ValueError("this report has no page: those of check, explain, compile and evaluate have")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(page)
+
+    def __reduce__(self) -> Tuple[Any, ...]:  # copies and pickles have the keys alone
+        return Report, (dict(self),)
 
     def _repr_html_(self) -> str:
+        page = self.page()
+        if not page:
+            return self._tables()
+        # A frame of its own, without access to the notebook: names in a model may be anything.
+        return (f'<iframe title="Isthmus report" sandbox="allow-scripts" style="width: 100%; height: 45em; border: 0" '
+                f'srcdoc="{escape(page)}"></iframe>')
+
+    def _tables(self) -> str:
         facts, tables = "", ""
         for key, value in self.items():
             if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):

@@ -16,6 +16,7 @@
 #include "report/eval.h"
 #include "report/explain_session.h"
 #include "report/inspect.h"
+#include "report/page/page.h"
 #include "report/program.h"
 #include "session/evaluate_program.h"
 #include "session/open_model.h"
@@ -61,7 +62,23 @@ Expected<Session> session_of(const Model& model, const Options& options, const D
   return Session::create(model.state().opened, TRY(session_options(options, data)), watch.of_session());
 }
 
-Expected<Program> program_of(Session& session) {
+Report report_of(std::string json, std::function<std::string()> make_page) {
+  auto state = std::make_shared<Report::State>();
+  state->json = std::move(json);
+  state->make_page = std::move(make_page);
+  return Report(std::move(state));
+}
+
+// The page shows the session as it is now. `node` is where it opens; empty: at the top.
+Report report_of(std::string json, CompileSummary summary, Session session, std::string node = {}) {
+  session.keep_results();
+  const auto kept = std::make_shared<const Session>(std::move(session));
+  return report_of(std::move(json), [summary = std::move(summary), kept, node = std::move(node)] {
+    return page_of(summary, *kept, {}, node);
+  });
+}
+
+Expected<Program> program_of(Session session) {
   TRY(session.place(WithData::kYes));
   TRY(session.compile());
   CompileSummary summary = summarize(session);
@@ -69,16 +86,16 @@ Expected<Program> program_of(Session& session) {
   const Compiled& compiled = session.compiled();
   Blob bytes = Blob::owning(compiled.bytes);
   Blob runnable = compiled.unfinished_bytes.empty() ? bytes : Blob::owning(compiled.unfinished_bytes);
-  return Program(
-      std::make_shared<const Program::State>(Program::State{{session.file(), std::move(bytes), FileKind::kProgram},
-                                                            std::move(runnable),
-                                                            to_json(summary),
-                                                            std::make_shared<MethodPool>()}));
+  OpenFile file{session.file(), std::move(bytes), FileKind::kProgram};
+  std::string json = to_json(summary);
+  Report report = report_of(std::move(json), std::move(summary), std::move(session));
+  return Program(std::make_shared<const Program::State>(
+      Program::State{std::move(file), std::move(runnable), std::move(report), std::make_shared<MethodPool>()}));
 }
 
-Expected<std::string> explanation(Session& session, const std::string& node, bool has_data) {
-  TRY(session.place(has_data ? WithData::kYes : WithData::kNo));
-  return explain(session, node, {.is_json = true});
+Expected<std::vector<Tensor>> outputs_of(run::Method& method, const Sample& inputs) {
+  const std::vector<isthmus::Tensor> given = TRY(tensors_of(inputs));
+  return public_tensors(TRY(method.run(given)));
 }
 
 Expected<Done> saved(const std::string& path, std::span<const std::byte> bytes) {
@@ -126,6 +143,17 @@ std::string Model::inspect() const {
   return to_json(summarize(opened.path, opened.archive, opened.model, opened.diagnostics));
 }
 
+const std::string& Report::json() const { return state_->json; }
+
+std::string Report::page() const {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->make_page) {
+    state_->page = state_->make_page();
+    state_->make_page = {};
+  }
+  return state_->page;
+}
+
 std::uint64_t Statistics::samples() const { return state_->statistics->samples; }
 std::vector<std::byte> Statistics::bytes() const { return write_stats(*state_->statistics); }
 Result<Done> Statistics::save(const std::string& path) const { return result_of(saved(path, bytes())); }
@@ -137,23 +165,33 @@ Result<Program> Program::open(const std::string& path) {
     return v1::Error{ErrorCode::kBadInput, fmt::format("{} is not a program file (.pte)", path)};
   }
   const Blob bytes = file->bytes;
-  return Program(std::make_shared<const State>(State{*std::move(file), bytes, "", std::make_shared<MethodPool>()}));
+  return Program(
+      std::make_shared<const State>(State{*std::move(file), bytes, report_of("", {}), std::make_shared<MethodPool>()}));
 }
 
 std::span<const std::byte> Program::bytes() const { return state_->file.bytes.bytes(); }
-const std::string& Program::report() const { return state_->report; }
+Report Program::report() const { return state_->report; }
 Result<Done> Program::save(const std::string& path) const { return result_of(saved(path, bytes())); }
 
 Result<std::vector<Tensor>> Program::run(const Sample& inputs) const {
   const auto outputs = [&]() -> Expected<std::vector<Tensor>> {
-    const std::vector<isthmus::Tensor> given = TRY(tensors_of(inputs));
     run::Method method = TRY(state_->methods->take(state_->runnable));
-    const auto found = TRY(method.run(given));
+    std::vector<Tensor> found = TRY(outputs_of(method, inputs));
     state_->methods->give_back(std::move(method));
-    return public_tensors(found);
+    return found;
   };
   return result_of(outputs());
 }
+
+Result<Runner> Runner::create(const Program& program) {
+  auto method = run::Method::load(program.state().runnable);
+  if (!method) return public_error(method.error());
+  return Runner(std::make_shared<State>(State{*std::move(method)}));
+}
+
+Result<std::vector<Tensor>> Runner::run(const Sample& inputs) { return result_of(outputs_of(state_->method, inputs)); }
+
+void Runner::reset() { state_->method.reset(); }
 
 Result<std::string> Program::inspect() const {
   const auto text = [&]() -> Expected<std::string> {
@@ -162,10 +200,10 @@ Result<std::string> Program::inspect() const {
   return result_of(text());
 }
 
-Result<std::string> Program::evaluate(const Model& reference, const Data& data, const Progress& progress,
-                                      std::optional<std::size_t> threads) const {
+Result<Report> Program::evaluate(const Model& reference, const Data& data, const Progress& progress,
+                                 std::optional<std::size_t> threads) const {
   Watch watch(progress);
-  const auto evaluated = [&]() -> Expected<std::string> {
+  const auto evaluated = [&]() -> Expected<Report> {
     Options options;
     options.target = local_float_target().name;
     const OpenModel& opened = *reference.state().opened;
@@ -173,9 +211,14 @@ Result<std::string> Program::evaluate(const Model& reference, const Data& data, 
     EvaluateOptions wanted{TRY(prepare_options(options)), TRY(data_options(data)), {}};
     wanted.program.threads = threads.value_or(available_cpus());
     const OpenFile file{state_->file.path, state_->runnable, FileKind::kProgram};
-    const Evaluation evaluation = TRY(evaluate_program(
-        file, opened, wanted, diagnostics, [&](double fraction) { return watch.show("evaluate", fraction); }));
-    return to_json(EvalSummary{file.path, evaluation, diagnostics.entries()});
+    Evaluation evaluation = TRY(evaluate_program(file, opened, wanted, diagnostics,
+                                                 [&](double fraction) { return watch.show("evaluate", fraction); }));
+    EvalSummary summary{file.path, std::move(evaluation), diagnostics.entries()};
+    std::string json = to_json(summary);
+    return report_of(std::move(json), [summary = std::move(summary), program = state_->file]() mutable {
+      if (auto found = take_apart_program(program.path, program.bytes, {})) summary.program = *std::move(found);
+      return page_of(summary);
+    });
   };
   return watch.result(evaluated());
 }
@@ -188,23 +231,29 @@ std::vector<std::string> targets() {
   return names;
 }
 
-Result<std::string> check(const Model& model, const Options& options, const Progress& progress) {
+Result<Report> check(const Model& model, const Options& options, const Progress& progress) {
   Watch watch(progress);
-  const auto checked = [&]() -> Expected<std::string> {
+  const auto checked = [&]() -> Expected<Report> {
     Session session = TRY(session_of(model, options, {}, watch));
     TRY(session.place(WithData::kNo));
     TRY(session.demand_runnable());
-    return to_json(summarize(session));
+    CompileSummary summary = summarize(session);
+    std::string json = to_json(summary);
+    return report_of(std::move(json), std::move(summary), std::move(session));
   };
   return watch.result(checked());
 }
 
-Result<std::string> explain(const Model& model, const Options& options, const std::string& node,
-                            const std::optional<Data>& data, const Progress& progress) {
+Result<Report> explain(const Model& model, const Options& options, const std::string& node,
+                       const std::optional<Data>& data, const Progress& progress) {
   Watch watch(progress);
-  const auto explained = [&]() -> Expected<std::string> {
+  const auto explained = [&]() -> Expected<Report> {
     Session session = TRY(session_of(model, options, data.value_or(Data()), watch));
-    return explanation(session, node, data.has_value());
+    TRY(session.place(data ? WithData::kYes : WithData::kNo));
+    std::string json = TRY(explain(session, node, {.is_json = true}));
+    CompileSummary summary = summarize(session);
+    if (const Expected<void> runnable = session.demand_runnable(); !runnable) summary.error = runnable.error();
+    return report_of(std::move(json), std::move(summary), std::move(session), node);
   };
   return watch.result(explained());
 }
@@ -221,10 +270,7 @@ Result<Statistics> calibrate(const Model& model, const Options& options, const D
 
 Result<Program> compile(const Model& model, const Options& options, const Data& data, const Progress& progress) {
   Watch watch(progress);
-  const auto compiled = [&]() -> Expected<Program> {
-    Session session = TRY(session_of(model, options, data, watch));
-    return program_of(session);
-  };
+  const auto compiled = [&]() -> Expected<Program> { return program_of(TRY(session_of(model, options, data, watch))); };
   return watch.result(compiled());
 }
 
@@ -234,8 +280,7 @@ Result<Program> compile(const Model& model, const Options& options, const Statis
   const auto compiled = [&]() -> Expected<Program> {
     SessionOptions wanted = TRY(session_options(options, {}));
     wanted.data.statistics = statistics.state().statistics;
-    Session session = TRY(Session::create(model.state().opened, std::move(wanted), watch.of_session()));
-    return program_of(session);
+    return program_of(TRY(Session::create(model.state().opened, std::move(wanted), watch.of_session())));
   };
   return watch.result(compiled());
 }

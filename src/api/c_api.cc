@@ -17,7 +17,9 @@ using isthmus::v1::Model;
 using isthmus::v1::Options;
 using isthmus::v1::Program;
 using isthmus::v1::Progress;
+using isthmus::v1::Report;
 using isthmus::v1::Result;
+using isthmus::v1::Runner;
 using isthmus::v1::Sample;
 using isthmus::v1::Statistics;
 using isthmus::v1::Tensor;
@@ -40,6 +42,12 @@ struct isthmus_statistics {
 };
 struct isthmus_program {
   Program program;
+};
+struct isthmus_runner {
+  Runner runner;
+};
+struct isthmus_report {
+  Report report;
 };
 
 namespace {
@@ -74,6 +82,17 @@ int done_or_error(const Result<T>& result, isthmus_error** error) {
   if (result) return 1;
   keep(result.error(), error);
   return 0;
+}
+
+int shown_or_error(const Result<std::vector<Tensor>>& outputs, isthmus_output output, void* user,
+                   isthmus_error** error) {
+  for (size_t i = 0; outputs && output != nullptr && i < outputs->size(); ++i) {
+    const Tensor& found = (*outputs)[i];
+    const isthmus_tensor shown{found.dtype.c_str(), found.sizes.data(), found.sizes.size(), found.data.data(),
+                               found.data.size()};
+    output(i, &shown, user);
+  }
+  return done_or_error(outputs, error);
 }
 
 Data data_of(const isthmus_data* data) { return data == nullptr ? Data() : data->data; }
@@ -172,13 +191,18 @@ void isthmus_data_set_reproducible(isthmus_data* data, int is_reproducible) {
 }
 void isthmus_data_free(isthmus_data* data) { delete data; }
 
-char* isthmus_check_json(const isthmus_model* model, const isthmus_options* options, isthmus_error** error) {
-  return text_or_error(check(model->model, options->options, options->progress), error);
+const char* isthmus_report_json(const isthmus_report* report) { return report->report.json().c_str(); }
+char* isthmus_report_page(const isthmus_report* report) { return copied(report->report.page()); }
+void isthmus_report_free(isthmus_report* report) { delete report; }
+
+isthmus_report* isthmus_check(const isthmus_model* model, const isthmus_options* options, isthmus_error** error) {
+  return handle_or_error<isthmus_report>(check(model->model, options->options, options->progress), error);
 }
-char* isthmus_explain_json(const isthmus_model* model, const isthmus_options* options, const char* node,
-                           const isthmus_data* data, isthmus_error** error) {
+isthmus_report* isthmus_explain(const isthmus_model* model, const isthmus_options* options, const char* node,
+                                const isthmus_data* data, isthmus_error** error) {
   const std::optional<Data> given = data == nullptr ? std::nullopt : std::optional(data->data);
-  return text_or_error(explain(model->model, options->options, text_of(node), given, options->progress), error);
+  return handle_or_error<isthmus_report>(
+      explain(model->model, options->options, text_of(node), given, options->progress), error);
 }
 isthmus_statistics* isthmus_calibrate(const isthmus_model* model, const isthmus_options* options,
                                       const isthmus_data* data, isthmus_error** error) {
@@ -209,7 +233,9 @@ const void* isthmus_program_bytes(const isthmus_program* program, size_t* size) 
   if (size != nullptr) *size = bytes.size();
   return bytes.data();
 }
-const char* isthmus_program_report_json(const isthmus_program* program) { return program->program.report().c_str(); }
+isthmus_report* isthmus_program_report(const isthmus_program* program) {
+  return new isthmus_report{program->program.report()};
+}
 char* isthmus_program_inspect_json(const isthmus_program* program, isthmus_error** error) {
   return text_or_error(program->program.inspect(), error);
 }
@@ -218,21 +244,25 @@ int isthmus_program_save(const isthmus_program* program, const char* path, isthm
 }
 int isthmus_program_run(const isthmus_program* program, const isthmus_tensor* inputs, size_t count,
                         isthmus_output output, void* user, isthmus_error** error) {
-  const auto outputs = program->program.run(sample_of(inputs, count));
-  for (size_t i = 0; outputs && i < outputs->size(); ++i) {
-    const Tensor& found = (*outputs)[i];
-    const isthmus_tensor shown{found.dtype.c_str(), found.sizes.data(), found.sizes.size(), found.data.data(),
-                               found.data.size()};
-    if (output != nullptr) output(i, &shown, user);
-  }
-  return done_or_error(outputs, error);
+  return shown_or_error(program->program.run(sample_of(inputs, count)), output, user, error);
 }
-char* isthmus_program_evaluate_json(const isthmus_program* program, const isthmus_model* reference,
-                                    const isthmus_data* data, const isthmus_options* options, isthmus_error** error) {
+isthmus_report* isthmus_program_evaluate(const isthmus_program* program, const isthmus_model* reference,
+                                         const isthmus_data* data, const isthmus_options* options,
+                                         isthmus_error** error) {
   const isthmus_options wanted = options == nullptr ? isthmus_options() : *options;
-  return text_or_error(
+  return handle_or_error<isthmus_report>(
       program->program.evaluate(reference->model, data_of(data), wanted.progress, wanted.options.threads), error);
 }
 void isthmus_program_free(isthmus_program* program) { delete program; }
+
+isthmus_runner* isthmus_runner_new(const isthmus_program* program, isthmus_error** error) {
+  return handle_or_error<isthmus_runner>(Runner::create(program->program), error);
+}
+int isthmus_runner_run(isthmus_runner* runner, const isthmus_tensor* inputs, size_t count, isthmus_output output,
+                       void* user, isthmus_error** error) {
+  return shown_or_error(runner->runner.run(sample_of(inputs, count)), output, user, error);
+}
+void isthmus_runner_reset(isthmus_runner* runner) { runner->runner.reset(); }
+void isthmus_runner_free(isthmus_runner* runner) { delete runner; }
 
 }  // extern "C"

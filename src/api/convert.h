@@ -1,9 +1,11 @@
 // Between the public types and those of the library.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -52,11 +54,20 @@ struct Model::State {
 struct Statistics::State {
   std::shared_ptr<const isthmus::Statistics> statistics;
 };
+struct Report::State {
+  std::string json;
+  std::function<std::string()> make_page;  // what it holds is let go when the page is there
+  std::mutex mutex;                        // of both
+  std::string page;
+};
 struct Program::State {
   OpenFile file;  // what ExecuTorch loads
   Blob runnable;  // what this machine runs
-  std::string report;
+  Report report;
   std::shared_ptr<MethodPool> methods;
+};
+struct Runner::State {
+  run::Method method;
 };
 
 }  // namespace isthmus::v1

@@ -25,12 +25,7 @@ void add_report_option(CLI::App& command, std::string& path) {
 Expected<void> write_report(const std::string& path, const CompileSummary& summary, const Session& session,
                             std::vector<ValueError> errors) {
   if (path.empty()) return {};
-  const QuantizedModel* quantized = session.quantized();
-  if (errors.empty() && quantized != nullptr && quantized->plan.has_ranges) {
-    // A model that the reference kernels cannot run has a page without these figures.
-    if (auto found = session.layer_errors()) errors = *std::move(found);
-  }
-  return write_text(path, page_of(summary, session, errors));
+  return write_text(path, page_of(summary, session, std::move(errors)));
 }
 
 Expected<void> write_report(const std::string& path, const EvalSummary& summary) {

@@ -17,16 +17,6 @@ std::string delegate_name(const Outcome& outcome, NodeId of_graph) {
   return segment == nullptr ? "host" : segment_name(outcome.target.name, *segment);
 }
 
-// Of a clamp of which nothing is left: the node that it became a part of.
-std::optional<NodeId> node_that_runs(const Outcome& outcome, NodeId of_model) {
-  for (NodeId at = of_model;;) {
-    if (outcome.in_graph[at.index]) return outcome.in_graph[at.index];
-    const Node& node = outcome.model[at];
-    if (node.inputs.empty() || outcome.model.producer(node.inputs[0]) == nullptr) return std::nullopt;
-    at = NodeId{outcome.model[node.inputs[0]].index};
-  }
-}
-
 std::optional<NodeId> maker_of(const Graph& graph, ValueId id) {
   return graph.producer(id) == nullptr ? std::nullopt : std::optional(NodeId{graph[id].index});
 }
@@ -147,6 +137,15 @@ void add_causes(const Outcome& outcome, const HostCauses& host, NodeId of_model,
 }
 
 }  // namespace
+
+std::optional<NodeId> node_that_runs(const Outcome& outcome, NodeId of_model) {
+  for (NodeId at = of_model;;) {
+    if (outcome.in_graph[at.index]) return outcome.in_graph[at.index];
+    const Node& node = outcome.model[at];
+    if (node.inputs.empty() || outcome.model.producer(node.inputs[0]) == nullptr) return std::nullopt;
+    at = NodeId{outcome.model[node.inputs[0]].index};
+  }
+}
 
 std::vector<Explanation::Rewritten> rewrites_of(const Outcome& outcome, const std::string& value) {
   std::vector<std::string> names{value};

@@ -95,6 +95,8 @@ std::vector<Explanation::Rewritten> rewrites_of(const Outcome& outcome, const st
 // Of a node that runs on a device where one node may become several operators.
 std::vector<Explanation::DeviceOperators> device_operators(const Outcome& outcome, NodeId of_graph);
 
+// Of a clamp of which nothing is left: the node that it became a part of.
+std::optional<NodeId> node_that_runs(const Outcome& outcome, NodeId of_model);
 // Of the model's node or of what became of it.
 std::string place_text(const Outcome& outcome, ValueId of_model);
 bool is_delegated(const Outcome& outcome, ValueId of_model);

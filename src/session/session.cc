@@ -23,6 +23,11 @@
 #include "targets/registry.h"
 
 namespace isthmus {
+namespace {
+
+constexpr std::size_t kErrorSamples = 4;  // on which the loss of each value is measured
+
+}  // namespace
 
 struct Session::State {
   State(std::shared_ptr<const OpenModel> opened, SessionOptions wanted, SessionProgress watch)
@@ -391,11 +396,18 @@ Expected<void> Session::compile() {
 }
 
 Expected<std::vector<ValueError>> Session::layer_errors() const {
-  constexpr std::size_t kMaxSamples = 4;
   const State& state = *state_;
-  const auto samples = given_samples(TRY(state.few_samples(kMaxSamples)));
+  const auto samples = given_samples(TRY(state.few_samples(kErrorSamples)));
   return isthmus::layer_errors(state.quantized->model, state.quantized->quantized, state.quantized->plan, target(),
-                               *samples, kMaxSamples);
+                               *samples, kErrorSamples);
+}
+
+void Session::keep_results() {
+  State& state = *state_;
+  if (auto& given = state.options.data.given; given && given->size() > kErrorSamples) given->resize(kErrorSamples);
+  state.held_out.samples.clear();
+  state.held_out.seen.clear();
+  state.progress = {};
 }
 
 Expected<std::vector<NodeGain>> Session::node_gains() {

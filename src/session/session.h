@@ -65,6 +65,10 @@ class Session {
   // What the outputs would gain by each node alone, the best first.
   Expected<std::vector<NodeGain>> node_gains();
 
+  // Lets go of the samples, but for the few that `layer_errors` takes, and of the progress: for a session whose results
+  // are kept.
+  void keep_results();
+
   const std::string& file() const;
   const TargetDesc& target() const;
   const OpenModel& opened() const;

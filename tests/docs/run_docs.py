@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""run_docs.py SOURCE BUILD PAGE...: runs the commands of documentation pages, page by page, in a folder of their own.
+"""run_docs.py [--torch] SOURCE BIN PAGE...: runs the commands of documentation pages, page by page, in a folder of their own.
 
-Blocks of `sh` run with bash and stop at the first failure; others are no commands. The folder has model.pt2, calib.npz,
-test.npz, image.npy, and images/ with a folder for each class.
+Blocks of `sh` run with bash, with BIN first on the PATH, and stop at the first failure; others are no commands. The folder has
+model.pt2, calib.npz, test.npz, image.npy, and images/ with a folder for each class. With --torch, blocks of `python` run as
+well, and the folder is empty but for images/.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -20,7 +22,7 @@ import numpy as np
 # Of the images that test.npz holds, normalised.
 MEAN, DEVIATION, IMAGES = 0.286, 0.353, 100
 
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def png_of(gray):
@@ -33,12 +35,13 @@ def png_of(gray):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def prepare(folder, source):
+def prepare(folder, source, has_torch):
     models = source / "tests/models/fmnist"
-    for name, file in {"model.pt2": "cnn.pt2", "calib.npz": "calib_32.npz", "test.npz": "test_500.npz"}.items():
-        shutil.copy(models / file, folder / name)
     test = np.load(models / "test_500.npz")
-    np.save(folder / "image.npy", test["input_0"][:1])
+    if not has_torch:
+        for name, file in {"model.pt2": "cnn.pt2", "calib.npz": "calib_32.npz", "test.npz": "test_500.npz"}.items():
+            shutil.copy(models / file, folder / name)
+        np.save(folder / "image.npy", test["input_0"][:1])
     for i, (image, label) in enumerate(zip(test["input_0"][:IMAGES, 0], test["labels"])):
         path = folder / f"images/{label}/{i:03}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,17 +49,30 @@ def prepare(folder, source):
 
 
 def main():
-    source, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    words = sys.argv[1:]
+    has_torch = words[0] == "--torch"
+    if has_torch:
+        words = words[1:]
+        if not importlib.util.find_spec("torch"):
+            print("[  SKIPPED ] 1 test: torch is not installed")
+            return
+    source, programs_folder, *pages = words
+    source = Path(source).resolve()
     programs = tempfile.TemporaryDirectory()  # this Python, which has NumPy, is the python3 of the pages
     Path(programs.name, "python3").symlink_to(sys.executable)
-    environment = dict(os.environ, PATH=f"{build}:{programs.name}:{os.environ['PATH']}")
+    environment = dict(os.environ, PATH=f"{programs.name}:{Path(programs_folder).resolve()}:{os.environ['PATH']}")
     failed = count = 0
-    for name in sys.argv[3:]:
+    for name in pages:
         with tempfile.TemporaryDirectory() as folder:
-            prepare(Path(folder), source)
-            for text in BLOCK.findall((source / name).read_text(encoding="utf-8")):
+            prepare(Path(folder), source, has_torch)
+            for language, text in BLOCK.findall((source / name).read_text(encoding="utf-8")):
+                if language == "python" and not has_torch:
+                    continue
                 count += 1
                 command = ["bash", "-euo", "pipefail", "-c", text]
+                if language == "python":
+                    Path(folder, "export.py").write_text(text)
+                    command = ["python3", "export.py"]
                 done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
                 if done.returncode != 0:
                     failed += 1

@@ -1,15 +1,20 @@
 """The package of Python, as it lies in the build tree. ISTHMUS_COMMAND is the command of the same build."""
 
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
+from html.parser import HTMLParser
 from pathlib import Path
+from unittest import mock
 
 import isthmus
 import numpy as np
@@ -25,6 +30,21 @@ IMAGES = np.load(CALIBRATION)["input_0"]
 def command(*words):
     done = subprocess.run([os.environ["ISTHMUS_COMMAND"], *map(str, words)], check=True, capture_output=True, text=True)
     return done.stdout
+
+
+def embedded(page):
+    """The object that a page shows."""
+    return json.loads(page.partition('<script type="application/json" id="data">')[2].partition("</script>")[0])
+
+
+class Frame(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.frames = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "iframe":
+            self.frames.append(dict(attributes))
 
 
 class Compile(unittest.TestCase):
@@ -86,11 +106,42 @@ class Compile(unittest.TestCase):
         self.assertIn("concat", json.dumps(isthmus.explain(CNN, "xnnpack", "concat")))
         self.assertGreater(isthmus.Model(CNN).inspect()["nodes"], 10)
 
-    def test_reports_show_themselves(self):
+    def test_reports_show_the_page_in_a_frame(self):
+        found = isthmus.evaluate(self.program, CNN, TEST["input_0"][:4])
+        explained = isthmus.explain(CNN, node="concat")
+        for report, kind in ((isthmus.check(CNN), "check"), (self.program.report, "compile"), (found, "eval"),
+                             (explained, "check")):
+            page = report.page()
+            self.assertTrue(page.startswith("<!DOCTYPE html>"))
+            self.assertEqual(embedded(page)["kind"], kind)
+            frame = Frame()
+            frame.feed(report._repr_html_())
+            self.assertEqual(len(frame.frames), 1)
+            self.assertEqual(frame.frames[0]["sandbox"], "allow-scripts")
+            self.assertEqual(frame.frames[0]["srcdoc"], page)
+        self.assertEqual(embedded(explained.page())["node"], "concat")
+        self.assertEqual(self.program._repr_html_(), self.program.report._repr_html_())
+
+    def test_page_is_the_command_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = Path(folder) / "ours.html", Path(folder) / "theirs.html"
+            self.program.report.save(ours)
+            command("compile", CNN, "--target", "xnnpack", "--calibrate", CALIBRATION, "-q", "--report", theirs, "-o",
+                    Path(folder) / "m.pte")
+            ours, theirs = (embedded(path.read_text(encoding="utf-8")) for path in (ours, theirs))
+        for key in ("kind", "graph", "groups", "memory", "verdict"):
+            self.assertEqual(ours[key], theirs[key], key)
+
+    def test_reports_without_a_page_are_tables(self):
         html = isthmus.Report({"model": "<b>&", "delegates": 1, "host": [{"op": "a<b", "n": 1.5}, {"op": "c"}]})._repr_html_()
         self.assertIn("&lt;b&gt;&amp;", html)
         self.assertIn("<td>a&lt;b</td><td>1.5</td>", html)
-        self.assertIn("delegates", self.program._repr_html_())
+        self.assertIn("delegates", self.program.inspect()._repr_html_())
+        for copied in (copy.deepcopy(self.program.report), pickle.loads(pickle.dumps(self.program.report))):
+            self.assertEqual(copied, self.program.report)
+            self.assertIn("<table>", copied._repr_html_())
+            with self.assertRaisesRegex(ValueError, "no page"):
+                copied.save("never.html")
 
 
 class Run(unittest.TestCase):
@@ -142,6 +193,29 @@ class Run(unittest.TestCase):
             thread.join()
         np.testing.assert_array_equal(found, wanted)
 
+    def test_state_stays_over_calls_until_it_is_reset(self):
+        recorded = np.load(MODELS / "state/stream_io.npz")
+        program = isthmus.compile(MODELS / "state/stream.pt2", float=True)
+        for _ in range(2):
+            for i, (sample, wanted) in enumerate(zip(recorded["input_0"], recorded["output_0"])):
+                values, calls = program(sample)
+                np.testing.assert_allclose(values, wanted, atol=1e-5)
+                np.testing.assert_array_equal(calls, recorded["output_1"][i])
+            program.reset()
+        self.program.reset()  # of a program without state: nothing
+
+    def test_threads_share_the_state_of_one_program(self):
+        program = isthmus.compile(MODELS / "state/stream.pt2", float=True)
+        sample = np.load(MODELS / "state/stream_io.npz")["input_0"][0]
+        counts = []
+        threads = [threading.Thread(target=lambda: counts.extend(int(program(sample)[1][0]) for _ in range(10)))
+                   for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(counts)), 40)  # each call is one step
+
     def test_evaluation_is_the_command_lines(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "m.pte"
@@ -189,6 +263,37 @@ class Progress(unittest.TestCase):
         with self.assertRaises(KeyError):
             isthmus.compile(CNN, calibrate=IMAGES, progress=fail)
 
+    def test_tqdm_shows_stages_where_it_is_installed(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, total, **_):
+                self.total, self.n, self.stages, self.is_open = total, 0, set(), True
+                bars.append(self)
+
+            def set_description(self, stage, refresh=True):
+                self.stages.add(stage)
+
+            def refresh(self):
+                assert 0 <= self.n <= self.total
+
+            def close(self):
+                self.is_open = False
+
+        auto = types.ModuleType("tqdm.auto")
+        auto.tqdm = Bar
+        with mock.patch.dict(sys.modules, {"tqdm": types.ModuleType("tqdm"), "tqdm.auto": auto}):
+            isthmus.compile(CNN, calibrate=IMAGES, progress=True)
+            isthmus.compile(CNN, calibrate=IMAGES)  # no terminal and no notebook: no bar
+            with mock.patch.dict(sys.modules, {"ipykernel": types.ModuleType("ipykernel")}):
+                isthmus.compile(CNN, calibrate=IMAGES)
+        self.assertEqual(len(bars), 2)
+        for bar in bars:
+            self.assertIn("calibrate", bar.stages)
+            self.assertFalse(bar.is_open)
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
+            isthmus.compile(CNN, calibrate=IMAGES, progress=True)  # not installed: no bar, no error
+
     def test_ctrl_c_ends_a_long_call(self):
         started = threading.Event()
 
@@ -227,20 +332,7 @@ class Progress(unittest.TestCase):
         self.assertGreater(turns, 20)
 
 
-class ExportedProgram(unittest.TestCase):
-    @unittest.skipUnless(__import__("importlib.util").util.find_spec("torch"), "torch is not installed")
-    def test_a_module_in_memory_compiles(self):
-        import torch
-
-        torch.manual_seed(0)
-        module = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 4)).eval()
-        samples = [torch.randn(1, 3, 8, 8) for _ in range(16)]
-        exported = torch.export.export(module, (samples[0],))
-        program = isthmus.compile(exported, calibrate=samples, float=True)
-        np.testing.assert_allclose(program(samples[1]), module(samples[1]).detach().numpy(), atol=1e-5)
-        int8 = isthmus.compile(exported, calibrate=torch.utils.data.DataLoader(samples, batch_size=None))
-        self.assertGreater(isthmus.evaluate(int8, exported, samples)["sqnr_db"][0], 20)
-
+class WithoutTorch(unittest.TestCase):
     def test_the_package_does_without_torch(self):
         script = "import sys; sys.modules['torch'] = None; import isthmus; print(isthmus.check(sys.argv[1])['delegates'])"
         found = subprocess.run([sys.executable, "-c", script, CNN], check=True, capture_output=True, text=True)

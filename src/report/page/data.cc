@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "report/explain.h"
 #include "report/page/page.h"
 #include "report/page/parts.h"
 
@@ -88,6 +89,17 @@ Json figures_of(const EvalSummary& summary) {
   return figures.json();
 }
 
+// The node that runs for the first value that a word means; empty where none does.
+std::string node_called(const Outcome& outcome, const std::string& word) {
+  for (const ValueId value : find_values(outcome, word)) {
+    if (outcome.model.producer(value) == nullptr) continue;
+    if (const auto runs = node_that_runs(outcome, NodeId{outcome.model[value].index})) {
+      return node_name(outcome.graph, outcome.graph[*runs]);
+    }
+  }
+  return "";
+}
+
 Json times_json(const std::vector<StageTime>& times) {
   Json rows = Json::array();
   for (const StageTime& time : times) {
@@ -98,7 +110,8 @@ Json times_json(const std::vector<StageTime>& times) {
 
 }  // namespace
 
-Json page_data(const CompileSummary& summary, const Session& session, const std::vector<ValueError>& errors) {
+Json page_data(const CompileSummary& summary, const Session& session, const std::vector<ValueError>& errors,
+               const std::string& word) {
   const Outcome outcome = outcome_of(session.target(), session.prepared(), session.quantized());
   const HostCauses host(outcome);
   page::Known known{outcome, host, session.has_statistics() ? &session.statistics() : nullptr};
@@ -109,15 +122,17 @@ Json page_data(const CompileSummary& summary, const Session& session, const std:
   if (summary.file && summary.file->costs) {
     for (const CostTable::Row& row : summary.file->costs->rows) known.costs[row.node] = &row;
   }
-  return {{"kind", summary.file ? "compile" : "check"},
-          {"title", std::filesystem::path(summary.model).filename().string()},
-          {"verdict", verdict_json(verdict_of(summary))},
-          {"figures", figures_of(summary)},
-          {"summary", Json::parse(to_json(summary))},
-          {"graph", page::graph_part(known)},
-          {"groups", page::groups_part(known)},
-          {"memory", page::memory_part(outcome)},
-          {"times", times_json(summary.times)}};
+  Json data{{"kind", summary.file ? "compile" : "check"},
+            {"title", std::filesystem::path(summary.model).filename().string()},
+            {"verdict", verdict_json(verdict_of(summary))},
+            {"figures", figures_of(summary)},
+            {"summary", Json::parse(to_json(summary))},
+            {"graph", page::graph_part(known)},
+            {"groups", page::groups_part(known)},
+            {"memory", page::memory_part(outcome)},
+            {"times", times_json(summary.times)}};
+  if (const std::string node = node_called(outcome, word); !node.empty()) data["node"] = node;
+  return data;
 }
 
 Json page_data(const EvalSummary& summary) {

@@ -114,8 +114,14 @@ std::string to_page(const Json& data) {
   return fill(page::kTemplate, slots);
 }
 
-std::string page_of(const CompileSummary& summary, const Session& session, const std::vector<ValueError>& errors) {
-  return to_page(page_data(summary, session, errors));
+std::string page_of(const CompileSummary& summary, const Session& session, std::vector<ValueError> errors,
+                    const std::string& word) {
+  const QuantizedModel* quantized = session.quantized();
+  if (errors.empty() && quantized != nullptr && quantized->plan.has_ranges) {
+    // A model that the reference kernels cannot run has a page without these figures.
+    if (auto found = session.layer_errors()) errors = *std::move(found);
+  }
+  return to_page(page_data(summary, session, errors, word));
 }
 
 std::string page_of(const EvalSummary& summary) { return to_page(page_data(summary)); }

@@ -128,8 +128,8 @@ TEST(Api, RunsAndEvaluates) {
 
   const auto report = program->evaluate(model(), v1::Data::file(path_of("tests/models/fmnist/test_500.npz")));
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(Json::parse(*report)["samples"], 500);
-  EXPECT_GT(Json::parse(*report)["agreement"], 0.95);
+  EXPECT_EQ(Json::parse(report->json())["samples"], 500);
+  EXPECT_GT(Json::parse(report->json())["agreement"], 0.95);
 
   const auto wrong = program->run({v1::Tensor{"f32", {2, 2}, std::vector<std::byte>(3)}});
   ASSERT_FALSE(wrong);
@@ -162,6 +162,111 @@ TEST(Api, ExplainsNodesAndNamesNearOnes) {
   const auto unknown = v1::explain(model(), options_for("xnnpack"), "concta");
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("did you mean concat"));
+}
+
+// The object that is embedded in a page.
+Json data_of(const std::string& page) {
+  const std::string begin = R"(<script type="application/json" id="data">)";
+  const std::size_t at = page.find(begin);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + begin.size();
+  return Json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+// Without what was measured with a clock.
+Json without_times(Json data) {
+  data.erase("times");
+  for (const char* key : {"seconds", "times", "stages", "file"}) data["summary"].erase(key);
+  return data;
+}
+
+TEST_F(Examples, PagesAreThoseOfTheCommandLine) {
+  const std::string page = (folder_ / "page.html").string();
+  const std::string program = (folder_ / "model.pte").string();
+  ASSERT_EQ(isthmus("check " + kModel + " --target xnnpack -q --report " + page).code, 0);
+  const auto checked = v1::check(model(), options_for("xnnpack"));
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(without_times(data_of(checked->page()))["graph"], data_of(contents(page))["graph"]);
+
+  ASSERT_EQ(isthmus("compile " + kModel + " --target xnnpack --calibrate " + kData + " -q -o " + program +
+                    " --report " + page)
+                .code,
+            0);
+  const auto compiled = v1::compile(model(), options_for("xnnpack"), v1::Data::file(path_of(kData)));
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  const Json ours = data_of(compiled->report().page());
+  const Json theirs = data_of(contents(page));
+  EXPECT_EQ(ours["kind"], "compile");
+  for (const char* key : {"graph", "groups", "memory", "verdict"}) EXPECT_EQ(ours[key], theirs[key]) << key;
+  EXPECT_EQ(compiled->report().page(), compiled->report().page());
+
+  const std::string test = path_of("tests/models/fmnist/test_500.npz");
+  v1::Data few = v1::Data::file(test);
+  few.max_samples = 20;
+  ASSERT_EQ(
+      isthmus("eval " + program + " --reference " + kModel + " --data " + test + " --samples 20 -q --report " + page)
+          .code,
+      0);
+  const auto evaluated = compiled->evaluate(model(), few);
+  ASSERT_TRUE(evaluated) << evaluated.error().message;
+  EXPECT_EQ(data_of(evaluated->page())["graph"], data_of(contents(page))["graph"]);
+  EXPECT_EQ(data_of(evaluated->page())["kind"], "eval");
+}
+
+TEST(Api, PagesOpenAtTheNodeThatIsExplained) {
+  const auto concat = v1::explain(model(), options_for("xnnpack"), "concat");
+  ASSERT_TRUE(concat) << concat.error().message;
+  EXPECT_EQ(data_of(concat->page())["node"], "concat");
+  const auto overview = v1::explain(model(), options_for("xnnpack"));
+  ASSERT_TRUE(overview) << overview.error().message;
+  EXPECT_FALSE(data_of(overview->page()).contains("node"));
+}
+
+// Samples in memory are let go, but for the few that the page needs.
+TEST(Api, PagesOfSamplesInMemoryHaveErrors) {
+  const std::vector<std::int64_t> sizes = Json::parse(model().inspect())["inputs"][0]["shape"];
+  std::vector<v1::Sample> samples;
+  for (int i = 0; i < 8; ++i) {
+    std::vector<float> numbers(28 * 28);
+    for (std::size_t j = 0; j < numbers.size(); ++j) numbers[j] = static_cast<float>((j * 13 + 7) % 29) / 29;
+    samples.push_back({v1::Tensor::of(numbers, sizes)});
+  }
+  const auto program = v1::compile(model(), options_for("xnnpack"), v1::Data::samples(samples));
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_THAT(program->report().page(), HasSubstr("\"rounding_db\""));
+}
+
+TEST(Api, OpenedProgramsHaveNoReport) {
+  const auto opened = v1::Program::open(path_of("tests/models/pte/vit_tokens_xnnpack_fixed.pte"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->report().json(), "");
+  EXPECT_EQ(opened->report().page(), "");
+}
+
+// A model that counts its calls.
+TEST(Api, RunnersKeepStateAndProgramsDoNot) {
+  const auto stream = v1::Model::open(path_of("tests/models/state/stream.pt2"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  v1::Options options = options_for("xnnpack");
+  options.keep_float = true;
+  const auto program = v1::compile(*stream, options, v1::Data());
+  ASSERT_TRUE(program) << program.error().message;
+  const std::vector<std::int64_t> sizes = Json::parse(stream->inspect())["inputs"][0]["shape"];
+  std::size_t count = 1;
+  for (const std::int64_t size : sizes) count *= static_cast<std::size_t>(size);
+  const v1::Sample sample{v1::Tensor::of(std::vector<float>(count, 0.5F), sizes)};
+  auto runner = v1::Runner::create(*program);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const auto bytes_of = [&](const v1::Result<std::vector<v1::Tensor>>& outputs) {
+    EXPECT_TRUE(outputs) << outputs.error().message;
+    return (*outputs)[0].data;
+  };
+  const auto first = bytes_of(program->run(sample));
+  EXPECT_TRUE(bytes_of(program->run(sample)) == first);
+  EXPECT_TRUE(bytes_of(runner->run(sample)) == first);
+  EXPECT_FALSE(bytes_of(runner->run(sample)) == first);
+  runner->reset();
+  EXPECT_TRUE(bytes_of(runner->run(sample)) == first);
 }
 
 }  // namespace

@@ -58,5 +58,6 @@ warningSection();
 timesSection();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 addEventListener("resize", () => view.svg && place());
-const wanted = decodeURIComponent(location.hash).match(/^#node=(.*)$/);
-if (wanted && report.graph) showNode(report.graph.nodes.findIndex((node) => node.name === wanted[1]));
+const linked = decodeURIComponent(location.hash).match(/^#node=(.*)$/);
+const wanted = linked ? linked[1] : report.node;
+if (wanted && report.graph) showNode(report.graph.nodes.findIndex((node) => node.name === wanted));
