@@ -48,11 +48,11 @@ std::optional<double> quota_of(const std::filesystem::path& group) {
 // Of a group and all that it is in; inside a container the path of the group may be one of the host's, with only its
 // last part or nothing of it there.
 std::optional<double> min_quota(const std::filesystem::path& mount, std::filesystem::path group) {
-  std::optional<double> least;
+  std::optional<double> min;
   while (true) {
     const std::filesystem::path place = group.empty() ? mount : mount / group;
-    if (const auto quota = quota_of(place); quota && (!least || *quota < *least)) least = quota;
-    if (group.empty()) return least;
+    if (const auto quota = quota_of(place); quota && (!min || *quota < *min)) min = quota;
+    if (group.empty()) return min;
     group = group.parent_path();
   }
 }
@@ -61,7 +61,7 @@ std::optional<double> min_quota(const std::filesystem::path& mount, std::filesys
 
 std::optional<double> cgroup_cpus(const std::filesystem::path& root) {
   std::ifstream groups(root / "proc/self/cgroup");
-  std::optional<double> least;
+  std::optional<double> min;
   // "0::/system.slice/a.service", or "4:cpu,cpuacct:/docker/12ab"
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':');
@@ -74,10 +74,10 @@ std::optional<double> cgroup_cpus(const std::filesystem::path& root) {
     const std::vector<std::filesystem::path> mounts =
         controllers.empty() ? std::vector{mount} : std::vector{mount / controllers, mount / "cpu"};
     for (const std::filesystem::path& place : mounts) {
-      if (const auto quota = min_quota(place, group); quota && (!least || *quota < *least)) least = quota;
+      if (const auto quota = min_quota(place, group); quota && (!min || *quota < *min)) min = quota;
     }
   }
-  return least;
+  return min;
 }
 
 std::size_t usable_cpus(std::size_t in_mask, std::optional<double> quota) {

@@ -29,7 +29,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string_view> near_words(std::string_view word, std::span<const std::string_view> words,
-                                         std::size_t most) {
+                                         std::size_t limit) {
   const std::size_t too_far = std::min<std::size_t>(word.size(), 4);  // so far away is not a typing error
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view candidate : words) {
@@ -40,7 +40,7 @@ std::vector<std::string_view> near_words(std::string_view word, std::span<const 
   std::ranges::stable_sort(found, {}, &std::pair<std::size_t, std::string_view>::first);
   std::vector<std::string_view> result;
   for (const auto& [far, candidate] : found) {
-    if (result.size() < most) result.push_back(candidate);
+    if (result.size() < limit) result.push_back(candidate);
   }
   return result;
 }

@@ -12,6 +12,6 @@ namespace isthmus {
 // The words that are a few letters to change, add or drop away, the nearest first; of equally near ones the first
 // given. Words of more than 200 letters are near to nothing.
 std::vector<std::string_view> near_words(std::string_view word, std::span<const std::string_view> words,
-                                         std::size_t most);
+                                         std::size_t limit);
 
 }  // namespace isthmus

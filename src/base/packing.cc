@@ -19,9 +19,9 @@ std::uint64_t max_alive(const std::vector<Block>& blocks) {
   }
   std::ranges::sort(changes);  // what ends at a step is gone before others begin
   std::int64_t alive = 0;
-  std::int64_t most = 0;
-  for (const auto& [step, change] : changes) most = std::max(most, alive += change);
-  return static_cast<std::uint64_t>(most);
+  std::int64_t max = 0;
+  for (const auto& [step, change] : changes) max = std::max(max, alive += change);
+  return static_cast<std::uint64_t>(max);
 }
 
 }  // namespace

@@ -186,8 +186,8 @@ double cos_series(double x, double low) {
   for (std::size_t k = 18; k >= 4; k -= 2)
     sum = (k % 4 == 0 ? kInverseFactorials[k] : -kInverseFactorials[k]) + sum * z;
   const double half = z / 2;
-  const double most = 1 - half;
-  return most + (((1 - most) - half) + (z * z * sum - x * low));
+  const double max = 1 - half;
+  return max + (((1 - max) - half) + (z * z * sum - x * low));
 }
 
 double sin_of(const Angle& angle) {
@@ -328,10 +328,10 @@ double pow(double base, double exponent) {
 
 double hypot(double a, double b) {
   if (std::isinf(a) || std::isinf(b)) return kInfinity;
-  const double most = std::max(std::abs(a), std::abs(b));
-  if (std::isnan(a) || std::isnan(b) || most == 0) return std::abs(a) + std::abs(b);
-  if (most > 0x1p-400 && most < 0x1p400) return std::sqrt(a * a + b * b);
-  return most * std::sqrt((a / most) * (a / most) + (b / most) * (b / most));
+  const double max = std::max(std::abs(a), std::abs(b));
+  if (std::isnan(a) || std::isnan(b) || max == 0) return std::abs(a) + std::abs(b);
+  if (max > 0x1p-400 && max < 0x1p400) return std::sqrt(a * a + b * b);
+  return max * std::sqrt((a / max) * (a / max) + (b / max) * (b / max));
 }
 
 double sin(double x) {

@@ -89,7 +89,7 @@ Expected<int> end_of(pid_t child, const std::string& program) {
 }
 
 // The same; nothing where it was killed because the time is over.
-Expected<std::optional<int>> end_within(pid_t child, const std::string& program, std::chrono::seconds most) {
+Expected<std::optional<int>> end_within(pid_t child, const std::string& program, std::chrono::seconds limit) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds kMaxPause{50'000};
   const Clock::time_point start = Clock::now();
@@ -101,7 +101,7 @@ Expected<std::optional<int>> end_within(pid_t child, const std::string& program,
     }
     if (ended < 0 && errno != EINTR) return cannot("wait for " + program, errno);
     const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
-    if (elapsed >= most) break;
+    if (elapsed >= limit) break;
     std::this_thread::sleep_for(std::min(kMaxPause, elapsed / 16 + std::chrono::microseconds(100)));
   }
   ::kill(-child, SIGKILL);
@@ -142,17 +142,17 @@ std::optional<std::string> find_program(const std::string& name) {
 }
 
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
-                                      const std::string& log, std::chrono::seconds most) {
+                                      const std::string& log, std::chrono::seconds limit) {
   FileActions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
   const pid_t child = TRY(spawn(program, arguments, actions, true));
   const Leftover leftover(child);
-  const std::optional<int> code = TRY(end_within(child, program, most));
+  const std::optional<int> code = TRY(end_within(child, program, limit));
   if (!code) {
     return fail(ErrorKind::kEnvironment,
-                fmt::format("{} had not ended after {} seconds and was stopped", program, most.count()));
+                fmt::format("{} had not ended after {} seconds and was stopped", program, limit.count()));
   }
   FinishedProgram result;
   result.code = *code;

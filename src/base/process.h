@@ -44,7 +44,7 @@ struct FinishedProgram {
 // Runs it to its end, without a shell and without input. What it says goes through the file `log`. Where it takes
 // longer than it may, it is killed with all that it started, which is an error.
 Expected<FinishedProgram> run_program(const std::string& program, const std::vector<std::string>& arguments,
-                                      const std::string& log, std::chrono::seconds most);
+                                      const std::string& log, std::chrono::seconds limit);
 
 // A program whose standard output is read while it runs. It has no input; its messages go where ours go. It is killed
 // when this goes before it has ended.

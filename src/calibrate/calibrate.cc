@@ -334,8 +334,8 @@ Expected<Statistics> calibrate(const Graph& graph, const FloatSegments& segments
                                const xnnpack::ThreadPool& threads, const Progress& progress, Diagnostics& diagnostics) {
   const auto axes = channel_axes(graph);
   // Each run of a model with states waits for the one before.
-  const std::size_t most = graph.states().empty() ? threads.threads() : 1;
-  const std::size_t count = std::max<std::size_t>(1, std::min(most, samples.count().value_or(SIZE_MAX)));
+  const std::size_t limit = graph.states().empty() ? threads.threads() : 1;
+  const std::size_t count = std::max<std::size_t>(1, std::min(limit, samples.count().value_or(SIZE_MAX)));
   const StateValues first = TRY(initial_states(graph));
   StateValues states = first;
   std::vector<std::unique_ptr<Worker>> workers;

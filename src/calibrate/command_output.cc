@@ -70,12 +70,12 @@ Expected<bool> copy_array(RunningProgram& program, SpoolFile& file) {
 
 bool is_command(std::string_view path) { return path.starts_with(kPrefix); }
 
-Expected<std::string> CommandOutput::arrays(const std::string& command, std::size_t most) {
-  if (!is_whole_ && (!folder_ || count_ < most)) TRY(within(run(command, most), command));
+Expected<std::string> CommandOutput::arrays(const std::string& command, std::size_t limit) {
+  if (!is_whole_ && (!folder_ || count_ < limit)) TRY(within(run(command, limit), command));
   return folder_->path() + "/arrays";
 }
 
-Expected<void> CommandOutput::run(const std::string& command, std::size_t most) {
+Expected<void> CommandOutput::run(const std::string& command, std::size_t limit) {
   const std::vector<std::string> words = TRY(split_words(std::string_view(command).substr(kPrefix.size())));
   if (words.empty()) return bad_input("no program: cmd:python3 loader.py");
   const std::optional<std::string> path = find_program(words[0]);
@@ -84,12 +84,12 @@ Expected<void> CommandOutput::run(const std::string& command, std::size_t most) 
   SpoolFile file(folder_->path() + "/arrays");
   RunningProgram program = TRY(RunningProgram::start(*path, {words.begin() + 1, words.end()}));
   count_ = 0;
-  while (count_ < most) {
+  while (count_ < limit) {
     const auto place = [&] { return fmt::format("array {} of its output", count_); };
     if (!TRY(within(copy_array(program, file), place))) break;
     ++count_;
   }
-  is_whole_ = count_ < most;
+  is_whole_ = count_ < limit;
   if (!file.close()) return cannot_keep();
   if (!is_whole_) return {};  // and the program is stopped
   const int code = TRY(program.wait());

@@ -18,12 +18,12 @@ class CommandOutput {
  public:
   // The file of .npy arrays. Runs the program where it has not run yet, or was stopped before it had written as many
   // arrays as are wanted now; then stops it when it has.
-  Expected<std::string> arrays(const std::string& command, std::size_t most);
+  Expected<std::string> arrays(const std::string& command, std::size_t limit);
   // How many arrays the file has.
   std::size_t count() const { return count_; }
 
  private:
-  Expected<void> run(const std::string& command, std::size_t most);
+  Expected<void> run(const std::string& command, std::size_t limit);
 
   std::optional<TemporaryFolder> folder_;
   std::size_t count_ = 0;

@@ -65,7 +65,7 @@ std::optional<MediaKind> media_kind(std::string_view file) {
   return std::nullopt;
 }
 
-Expected<MediaFolder> list_media(const std::string& path, std::size_t most) {
+Expected<MediaFolder> list_media(const std::string& path, std::size_t limit) {
   auto by_kind = TRY(find_files(path));
   if (by_kind.empty()) {
     std::vector<std::string_view> endings;
@@ -87,7 +87,7 @@ Expected<MediaFolder> list_media(const std::string& path, std::size_t most) {
   const bool has_classes = !result.classes.front().empty();
   if (!has_classes) result.classes.clear();
 
-  const std::size_t count = std::min(found.size(), most);
+  const std::size_t count = std::min(found.size(), limit);
   for (std::size_t i = 0; i < count; ++i) {
     const Found& file = found[kind == MediaKind::kArrays ? i : i * found.size() / count];
     result.files.push_back(file.path);

@@ -28,6 +28,6 @@ std::optional<MediaKind> media_kind(std::string_view file);
 // The files that are not hidden, in the order of their paths, below folders that name classes too. Of more than `most`
 // files, arrays are the first ones, and media are spread evenly, so that all classes are among them. Fails where there
 // are none, or files of several kinds.
-Expected<MediaFolder> list_media(const std::string& path, std::size_t most);
+Expected<MediaFolder> list_media(const std::string& path, std::size_t limit);
 
 }  // namespace isthmus

@@ -103,8 +103,8 @@ Expected<Tensor> sound_row(const std::string& path, const Value& input, const Me
     return bad_input(fmt::format("{}: sound needs f32[N,T] or f32[N,C,T]", text_of(input)));
   }
   const Dim length = shape.back();
-  const std::int64_t most = length.is_fixed() ? length.value() : std::numeric_limits<std::int64_t>::max();
-  Audio audio = TRY(read_audio(path, most));
+  const std::int64_t limit = length.is_fixed() ? length.value() : std::numeric_limits<std::int64_t>::max();
+  Audio audio = TRY(read_audio(path, limit));
   if (options.sample_rate && audio.rate != *options.sample_rate) {
     return bad_input(fmt::format("{} samples a second, and --sample-rate is {}: resample the file", audio.rate,
                                  *options.sample_rate));

@@ -27,7 +27,7 @@ class ExampleSamples final : public Samples {
 
 Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const Graph& graph,
                                                 const SampleOptions& options, Diagnostics& diagnostics) {
-  if (options.most == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
+  if (options.limit == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
   if (is_command(path)) return open_command(path, graph, options, diagnostics);
   std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
   if (std::filesystem::is_directory(path, problem)) return open_media(path, graph, options, diagnostics);

@@ -32,7 +32,7 @@ class Samples {
 };
 
 struct SampleOptions {
-  std::size_t most = std::numeric_limits<std::size_t>::max();  // samples; the first ones are taken
+  std::size_t limit = std::numeric_limits<std::size_t>::max();  // samples; the first ones are taken
   MediaOptions media = {};
   std::shared_ptr<CommandOutput> output = {};  // of the command that makes samples; kept from one opening to the next
 };

@@ -79,10 +79,10 @@ Expected<std::unique_ptr<Samples>> open_command(const std::string& command, cons
   const std::size_t inputs = graph.inputs().size();
   if (inputs == 0) return bad_input("the model has no inputs");
   const auto output = options.output != nullptr ? options.output : std::make_shared<CommandOutput>();
-  const std::size_t most_arrays =
-      options.most > std::numeric_limits<std::size_t>::max() / inputs ? options.most : options.most * inputs;
-  const std::string path = TRY(output->arrays(command, most_arrays));
-  const std::size_t arrays = std::min(output->count(), most_arrays);
+  const std::size_t max_arrays =
+      options.limit > std::numeric_limits<std::size_t>::max() / inputs ? options.limit : options.limit * inputs;
+  const std::string path = TRY(output->arrays(command, max_arrays));
+  const std::size_t arrays = std::min(output->count(), max_arrays);
   if (arrays == 0) return bad_input(fmt::format("{} wrote no array", command));
   if (arrays % inputs != 0) {
     return bad_input(

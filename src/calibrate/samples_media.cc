@@ -86,7 +86,7 @@ Expected<std::unique_ptr<Samples>> open_media(const std::string& path, const Gra
                                               Diagnostics& diagnostics) {
   MediaFolder folder;
   if (std::filesystem::is_directory(path)) {
-    folder = TRY(list_media(path, options.most));
+    folder = TRY(list_media(path, options.limit));
   } else {
     folder = MediaFolder{*media_kind(path), {path}, {}, {}};
   }

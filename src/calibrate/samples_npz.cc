@@ -105,14 +105,14 @@ Expected<std::unique_ptr<Samples>> open_checked(const std::string& path, const G
     sources.push_back({TRY(npz.rows(*arrays[i])), fits[i], graph.type(graph.inputs()[i]).dtype, offers[i].label});
   }
   note_conversions(graph, offers, diagnostics);
-  for (std::size_t i = 0; i < offers.size() && options.most >= in_all; ++i) {
+  for (std::size_t i = 0; i < offers.size() && options.limit >= in_all; ++i) {
     const std::int64_t rest = offers[i].sizes[0] % fits[i].rows;
     if (rest == 0) continue;
     diagnostics.warn("samples-left-out", graph[graph.inputs()[i]].name,
                      fmt::format("{} of {}: {} rows make {} samples of {}; the last {} are left out", offers[i].label,
                                  path, offers[i].sizes[0], in_all, fits[i].rows, rest));
   }
-  return std::make_unique<NpzSamples>(path, std::move(file), std::move(sources), std::min(in_all, options.most));
+  return std::make_unique<NpzSamples>(path, std::move(file), std::move(sources), std::min(in_all, options.limit));
 }
 
 }  // namespace

@@ -6,23 +6,28 @@
 #include "base/bytes.h"
 #include "cli/common_flags.h"
 #include "cli/usage.h"
-#include "stats/range.h"
 
 namespace isthmus {
 
+namespace {
+
+CLI::Validator choice_of(std::string_view key) {
+  const std::vector<std::string_view> words = config_choices(key);
+  return one_of({words.begin(), words.end()});
+}
+
+}  // namespace
+
 void add_quant_options(CLI::App& command, QuantOptions& options) {
   command.add_option("--config", options.file, "a quant.toml: defaults, and rules for parts of the model");
-  command.add_option("--io", options.io, "the element type of inputs and outputs")
-      ->check(one_of({"float", "int8", "uint8"}));
+  command.add_option("--io", options.io, "the element type of inputs and outputs")->check(choice_of("inputs"));
   command.add_option("--activations", options.activations, "the type of activations, where the target has both")
-      ->check(one_of({"int8", "int16"}));
-  std::vector<std::string> names;
-  for (const Estimator estimator : estimators()) names.emplace_back(name_of(estimator));
-  command.add_option("--estimator", options.estimator, "how ranges come from statistics")->check(one_of(names));
+      ->check(choice_of("activations"));
+  command.add_option("--estimator", options.estimator, "how ranges come from statistics")
+      ->check(choice_of("estimator"));
   command.add_option("--bias-correction", options.bias_correction, "biases that make up for rounded weights")
-      ->check(one_of({"off", "analytic", "sequential"}));
-  command.add_option("--weights", options.weights, "how scales of weights are chosen")
-      ->check(one_of({"mse", "minmax"}));
+      ->check(choice_of("bias_correction"));
+  command.add_option("--weights", options.weights, "how scales of weights are chosen")->check(choice_of("weights"));
   command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
   command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
   command

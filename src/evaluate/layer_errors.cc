@@ -18,12 +18,12 @@ namespace {
 std::vector<float> rounded(std::span<const float> numbers, const Quant& quant, DType storage) {
   const float scale = quant.scale();
   const auto zero_point = static_cast<float>(quant.zero_point);
-  const auto least = static_cast<float>(quantized_range(storage).min);
-  const auto most = static_cast<float>(quantized_range(storage).max);
+  const auto min = static_cast<float>(quantized_range(storage).min);
+  const auto max = static_cast<float>(quantized_range(storage).max);
   std::vector<float> result;
   result.reserve(numbers.size());
   for (const float number : numbers) {
-    const float q = std::clamp(std::nearbyint(number / scale) + zero_point, least, most);
+    const float q = std::clamp(std::nearbyint(number / scale) + zero_point, min, max);
     result.push_back((q - zero_point) * scale);
   }
   return result;
@@ -44,7 +44,7 @@ std::vector<float> dequantized(const Tensor& quantized, const Quant& quant) {
 }
 
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
-                                               const TargetDesc& target, Samples& samples, std::size_t most) {
+                                               const TargetDesc& target, Samples& samples, std::size_t max) {
   const Graph& graph = quantized.graph;
   std::map<ValueId, ValueError> errors;
   std::map<ValueId, Quant> own;
@@ -71,7 +71,7 @@ Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantiz
   StateValues in_float = TRY(initial_states(model));
   StateValues is_quantized = TRY(initial_states(graph));
   IntegerInterpreter interpreter(graph, *target.integers.kernels);
-  for (std::size_t done = 0; done < most; ++done) {
+  for (std::size_t done = 0; done < max; ++done) {
     const auto sample = TRY(samples.next());
     if (!sample) break;
     std::map<ValueId, Tensor> reference;

@@ -22,7 +22,7 @@ struct ValueError {
 // Of every value that is quantized, and of every result of quantized weights in float, which nothing rounds, in
 // execution order, over at most `most` samples. Both graphs are interpreted.
 Expected<std::vector<ValueError>> layer_errors(const Graph& model, const Quantized& quantized, const QuantPlan& plan,
-                                               const TargetDesc& target, Samples& samples, std::size_t most);
+                                               const TargetDesc& target, Samples& samples, std::size_t max);
 
 // The numbers that quantized values stand for.
 std::vector<float> dequantized(const Tensor& quantized, const Quant& quant);

@@ -40,20 +40,21 @@ class Request {
     if (!is_found) return bad_input("no input has a batch");
     return {};
   }
-  Expected<void> bound_batch(std::int64_t most) {
+  Expected<void> bound_batch(std::int64_t max_batch) {
     for (const ValueId input : graph_.inputs()) {
       const TensorType& type = graph_.type(input);
       if (type.rank() == 0 || type.shape[0].is_fixed()) continue;
       const std::string name = graph_.exprs().text(type.shape[0]);
       const Symbol* symbol = graph_.exprs().find_symbol(name);
       if (symbol == nullptr) continue;
-      if (symbol->max && *symbol->max < most) {
-        return bad_input(fmt::format("--max-batch {}: the model was exported for at most {}", most, *symbol->max));
+      if (symbol->max && *symbol->max < max_batch) {
+        return bad_input(fmt::format("--max-batch {}: the model was exported for at most {}", max_batch, *symbol->max));
       }
-      if (symbol->min && *symbol->min > most) {
-        return bad_input(fmt::format("--max-batch {}: the model was exported for at least {}", most, *symbol->min));
+      if (symbol->min && *symbol->min > max_batch) {
+        return bad_input(
+            fmt::format("--max-batch {}: the model was exported for at least {}", max_batch, *symbol->min));
       }
-      upper_bounds_[name] = most;
+      upper_bounds_[name] = max_batch;
     }
     if (upper_bounds_.empty()) return bad_input("--max-batch: the batch of this model is fixed");
     return {};

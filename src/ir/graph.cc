@@ -164,4 +164,8 @@ std::string type_text(const Graph& graph, const TensorType& type) {
   return std::string(name_of(type.dtype)) + shape_text(graph, type.shape);
 }
 
+std::string typed_name(const Graph& graph, ValueId id) {
+  return fmt::format("%{} is {}", graph[id].name, type_text(graph, graph.type(id)));
+}
+
 }  // namespace isthmus

@@ -153,5 +153,7 @@ bool is_value_name(std::string_view name);
 std::string shape_text(const Graph& graph, const Shape& shape);
 // "f32[1,4*s0,3]"
 std::string type_text(const Graph& graph, const TensorType& type);
+// "%x is f32[1,4*s0,3]"
+std::string typed_name(const Graph& graph, ValueId id);
 
 }  // namespace isthmus

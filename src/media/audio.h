@@ -17,7 +17,7 @@ struct Audio {
 };
 
 // Whatever libsndfile reads of at most `most` frames; those behind them are not read.
-Expected<Audio> read_audio(const std::string& path, std::int64_t most);
+Expected<Audio> read_audio(const std::string& path, std::int64_t max);
 
 // The mean of all channels.
 Audio mixed_to_one(const Audio& audio);

@@ -61,11 +61,11 @@ Expected<void> demand_axes(const Ints& axes, std::size_t rank) {
   return {};
 }
 
-Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t least, std::string_view what) {
+Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t min, std::string_view what) {
   if (list.size() != count) return bad_input(fmt::format("{} has {} numbers, expected {}", what, list.size(), count));
   for (const std::int64_t number : list) {
-    if (number < least || number > kMaxOfAttribute) {
-      return bad_input(fmt::format("{} [{}] is out of range, expected at least {}", what, fmt::join(list, ","), least));
+    if (number < min || number > kMaxOfAttribute) {
+      return bad_input(fmt::format("{} [{}] is out of range, expected at least {}", what, fmt::join(list, ","), min));
     }
   }
   return {};

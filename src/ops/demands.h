@@ -25,7 +25,7 @@ Expected<void> demand_equal(Exprs& exprs, Dim a, Dim b, std::string_view what);
 // Axes of an attribute: sorted, each once, inside the rank.
 Expected<void> demand_axes(const Ints& axes, std::size_t rank);
 // `count` numbers, each between `least` and what leaves room for arithmetic on it.
-Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t least, std::string_view what);
+Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t min, std::string_view what);
 
 // The shape to which two shapes broadcast.
 Expected<Shape> broadcast(Exprs& exprs, const Shape& a, const Shape& b);

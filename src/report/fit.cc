@@ -61,7 +61,7 @@ std::string to_text(const FitSummary& summary, TextStyle style) {
                                    demand.method.values, demand.method.delegates, demand.method.instructions));
   for (const fit::PlannedMemory& memory : demand.planned) {
     rows.add("  planned", fmt::format("{} of memory {}; {} are alive at instruction {}", bytes(memory.bytes), memory.id,
-                                      with_separators(memory.least), memory.instruction));
+                                      with_separators(memory.min), memory.instruction));
     for (std::size_t i = 0; i < std::min(memory.peak.size(), kMaxRows); ++i) {
       const fit::PlannedTensor& tensor = memory.peak[i];
       rows.add("", fmt::format("  {:>10}  {} {}", with_separators(tensor.bytes), tensor.type,
@@ -102,7 +102,7 @@ std::string to_json(const FitSummary& summary) {
     }
     planned.push_back({{"memory", memory.id},
                        {"bytes", memory.bytes},
-                       {"alive_bytes", memory.least},
+                       {"alive_bytes", memory.min},
                        {"instruction", memory.instruction},
                        {"peak", std::move(peak)}});
   }

@@ -99,9 +99,9 @@ void add_host(const Overview& overview, std::string& out) {
   }
 }
 
-void add_groups(const Overview& overview, std::size_t most, std::string& out) {
+void add_groups(const Overview& overview, std::size_t max, std::string& out) {
   if (overview.groups.empty()) return;
-  const std::size_t shown = std::min(most, overview.groups.size());
+  const std::size_t shown = std::min(max, overview.groups.size());
   out += fmt::format("  {} a scale each:\n", overview.groups.size() == 1
                                                  ? "1 group shares"
                                                  : fmt::format("{} groups share", overview.groups.size()));

@@ -37,11 +37,11 @@ void Rows::add(std::string_view label, const std::vector<std::string>& texts) {
 
 void Rows::add_bars(const Counts& counts) {
   constexpr std::size_t kLongest = 30;
-  std::size_t most = 1;
-  for (const auto& [name, count] : counts) most = std::max(most, count);
+  std::size_t max = 1;
+  for (const auto& [name, count] : counts) max = std::max(max, count);
   for (const auto& [name, count] : counts) {
     std::string bar;
-    for (std::size_t i = 0; i < (count * kLongest + most - 1) / most; ++i) bar += "▆";
+    for (std::size_t i = 0; i < (count * kLongest + max - 1) / max; ++i) bar += "▆";
     text_ += fmt::format("  {:>5}  {:<44} {}{}{}\n", count, one_line(name), style_.has_colour ? "\033[36m" : "", bar,
                          style_.has_colour ? "\033[0m" : "");
   }

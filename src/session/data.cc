@@ -17,12 +17,12 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
                                               const Prepared& prepared, Diagnostics& diagnostics) {
   if (options.has_samples()) {
     SampleOptions wanted{.media = options.media, .output = options.output};
-    if (options.max_samples) wanted.most = *options.max_samples;
+    if (options.max_samples) wanted.limit = *options.max_samples;
     std::unique_ptr<Samples> samples;
     if (options.given) {
       std::vector<std::vector<Tensor>> given = *options.given;
       if (given.empty()) return bad_input("no samples given: at least one is needed");
-      if (given.size() > wanted.most) given.resize(wanted.most);
+      if (given.size() > wanted.limit) given.resize(wanted.limit);
       for (std::size_t i = 0; i < given.size(); ++i) {
         TRY(within(bind_symbols(prepared.graph, given[i]), [&] { return fmt::format("sample {}", i); }));
       }

@@ -27,7 +27,7 @@ std::string numpy_name(DType dtype) {
 bool has_fitting_sizes(const run::TensorInfo& input, const Tensor& array) {
   if (!input.is_dynamic) return std::ranges::equal(input.sizes, array.sizes());
   return std::ranges::equal(array.sizes(), input.sizes,
-                            [](std::int64_t size, std::int64_t most) { return size <= most; });
+                            [](std::int64_t size, std::int64_t max) { return size <= max; });
 }
 
 }  // namespace

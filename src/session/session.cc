@@ -55,7 +55,7 @@ struct Session::State {
   GateInputs gate_inputs();
   TrialProgress trial_progress() const;
   // Some samples for what looks at single nodes: those that calibration saw, where they are at hand.
-  Expected<std::vector<Sample>> few_samples(std::size_t most) const;
+  Expected<std::vector<Sample>> few_samples(std::size_t max) const;
   Expected<void> quantize_model();
   // After the data were read: what is wrong with them is said there.
   Expected<void> attach_provenance();
@@ -246,11 +246,11 @@ Expected<void> Session::State::quantize_model() {
   return {};
 }
 
-Expected<std::vector<Sample>> Session::State::few_samples(std::size_t most) const {
+Expected<std::vector<Sample>> Session::State::few_samples(std::size_t max) const {
   Diagnostics ignored;
   DataOptions few = options.data;
   if (few.is_statistics()) few = {};  // nothing is left of the samples: the model's examples serve
-  few.max_samples = std::min({few.max_samples.value_or(most), few.sequence.value_or(most), most});
+  few.max_samples = std::min({few.max_samples.value_or(max), few.sequence.value_or(max), max});
   const auto source = TRY(samples_of(few, model->path, examples, *prepared, ignored));
   std::vector<Sample> samples;
   while (auto sample = TRY(source->next())) samples.push_back(*std::move(sample));

@@ -37,8 +37,8 @@ double sum_of(const float* HWY_RESTRICT lanes) {
 bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, TensorMoments& moments) {
   const Floats tag;
   const std::size_t width = hn::Lanes(tag);
-  auto least = hn::Set(tag, std::numeric_limits<float>::infinity());
-  auto greatest = hn::Neg(least);
+  auto low = hn::Set(tag, std::numeric_limits<float>::infinity());
+  auto high = hn::Neg(low);
   double sum = 0;
   double squares = 0;
   std::size_t i = 0;
@@ -52,8 +52,8 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Tensor
       const float* from = numbers + i + lane;
       for (std::size_t row = 0; row < rows; ++row, from += kLanes) {
         const auto x = hn::LoadU(tag, from);
-        least = hn::Min(least, x);
-        greatest = hn::Max(greatest, x);
+        low = hn::Min(low, x);
+        high = hn::Max(high, x);
         lane_sums = hn::Add(lane_sums, x);
         lane_squares = hn::Add(lane_squares, hn::Mul(x, x));
       }
@@ -65,8 +65,8 @@ bool measure_finite(const float* HWY_RESTRICT numbers, std::size_t count, Tensor
     i += rows * kLanes;
     left -= rows;
   }
-  float min = hn::GetLane(hn::MinOfLanes(tag, least));
-  float max = hn::GetLane(hn::MaxOfLanes(tag, greatest));
+  float min = hn::GetLane(hn::MinOfLanes(tag, low));
+  float max = hn::GetLane(hn::MaxOfLanes(tag, high));
   for (; i < count; ++i) {
     min = std::min(min, numbers[i]);
     max = std::max(max, numbers[i]);
@@ -92,22 +92,19 @@ struct ChannelSums {
 // What one vector of channels has in a block of rows.
 template <class Tag>
 struct Strip {
-  hn::Vec<Tag> least, greatest, sum, squares;
+  hn::Vec<Tag> low, high, sum, squares;
 
   Strip(Tag tag, const ChannelSums& to, std::size_t c)
-      : least(hn::LoadU(tag, to.min + c)),
-        greatest(hn::LoadU(tag, to.max + c)),
-        sum(hn::Zero(tag)),
-        squares(hn::Zero(tag)) {}
+      : low(hn::LoadU(tag, to.min + c)), high(hn::LoadU(tag, to.max + c)), sum(hn::Zero(tag)), squares(hn::Zero(tag)) {}
   HWY_INLINE void add(hn::Vec<Tag> x) {
-    least = hn::Min(least, x);
-    greatest = hn::Max(greatest, x);
+    low = hn::Min(low, x);
+    high = hn::Max(high, x);
     sum = hn::Add(sum, x);
     squares = hn::Add(squares, hn::Mul(x, x));
   }
   HWY_INLINE void store(Tag tag, const ChannelSums& to, std::size_t c) const {
-    hn::StoreU(least, tag, to.min + c);
-    hn::StoreU(greatest, tag, to.max + c);
+    hn::StoreU(low, tag, to.min + c);
+    hn::StoreU(high, tag, to.max + c);
     HWY_ALIGN float of_block[2 * kLanes];
     hn::Store(sum, tag, of_block);
     hn::Store(squares, tag, of_block + kLanes);

@@ -142,11 +142,11 @@ Range search(Range seen, Range reach, const Loss& loss) {
   constexpr int kSteps = 100;
   constexpr int kStepsBeyond = 20;
   Range best = seen;
-  double least = loss(seen);
+  double best_loss = loss(seen);
   const auto try_range = [&](Range range) {
     const double here = loss(range);
-    if (here < least) {
-      least = here;
+    if (here < best_loss) {
+      best_loss = here;
       best = range;
     }
   };

@@ -192,18 +192,18 @@ class Search {
       if (auto candidate = result_order(i, order(input))) candidates.push_back(std::move(*candidate));
     }
     if (auto plain = result_order(i, row_major(graph_.type(node(i).inputs[0]).rank()))) candidates.push_back(*plain);
-    std::optional<std::uint64_t> least;
+    std::optional<std::uint64_t> min;
     for (const Order& candidate : candidates) {
       if (!can_make(i, candidate)) continue;
       std::uint64_t sum = 0;
       for (std::size_t k = 0; k < demands_[i].ordered_inputs; ++k) {
         sum += conversion_cost(node(i).inputs[k], *read_order(i, k, candidate));
       }
-      if (least && *least <= sum) continue;
-      least = sum;
+      if (min && *min <= sum) continue;
+      min = sum;
       orders_[made(i).index] = candidate;
     }
-    CHECK(least.has_value(), "a node has no order at all");
+    CHECK(min.has_value(), "a node has no order at all");
   }
 
   // Which neighbours follow a node to its new order.

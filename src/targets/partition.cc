@@ -17,8 +17,8 @@ std::vector<std::size_t> levels_of(const Graph& graph, const std::vector<std::op
       const bool is_from_device = !reasons[value.index].has_value();
       const bool is_on_device = !reasons[i].has_value();
       // A host node counts the segments that it waits for; a device node may join the last of its makers' segments.
-      const std::size_t least = levels[value.index] + (is_from_device && !is_on_device ? 1 : 0);
-      levels[i] = std::max(levels[i], least);
+      const std::size_t min = levels[value.index] + (is_from_device && !is_on_device ? 1 : 0);
+      levels[i] = std::max(levels[i], min);
     }
   }
   return levels;

@@ -42,18 +42,16 @@ std::string subject_of(const Graph& graph, const Node& node) {
 
 Reason type_reason(const Graph& graph, const Node& node, bool (*fits)(const TensorType& type)) {
   const auto has_fitting = [&](ValueId id) { return fits(graph.type(id)); };
-  const auto named = [&](ValueId id) {
-    return fmt::format("%{} is {}", graph[id].name, type_text(graph, graph.type(id)));
-  };
   const auto odd_result = std::ranges::find_if_not(node.outputs, has_fitting);
   const auto odd_input = std::ranges::find_if_not(node.inputs, has_fitting);
   const bool has_odd_result = odd_result != node.outputs.end();
   const bool has_odd_input = odd_input != node.inputs.end();
   const ValueId odd = has_odd_result ? *odd_result : *odd_input;
-  if (is_floating(graph.type(odd).dtype)) return {ReasonCode::kOtherFloat, named(odd)};
-  if (has_odd_result) return {has_odd_input ? ReasonCode::kDType : ReasonCode::kResultType, named(odd)};
+  if (is_floating(graph.type(odd).dtype)) return {ReasonCode::kOtherFloat, typed_name(graph, odd)};
+  if (has_odd_result) return {has_odd_input ? ReasonCode::kDType : ReasonCode::kResultType, typed_name(graph, odd)};
   const auto at = static_cast<std::size_t>(odd_input - node.inputs.begin());
-  return {role_of(node.op, at) == Role::kIndex ? ReasonCode::kIndexType : ReasonCode::kInputType, named(odd)};
+  return {role_of(node.op, at) == Role::kIndex ? ReasonCode::kIndexType : ReasonCode::kInputType,
+          typed_name(graph, odd)};
 }
 
 }  // namespace isthmus

@@ -27,10 +27,10 @@ Expected<Loaded> prepared_model(const std::filesystem::path& path) {
   return loaded;
 }
 
-Expected<Statistics> calibrated(const Prepared& prepared, const std::filesystem::path& data, std::size_t most) {
+Expected<Statistics> calibrated(const Prepared& prepared, const std::filesystem::path& data, std::size_t max) {
   Diagnostics diagnostics;
   SampleOptions options;
-  options.most = most;
+  options.limit = max;
   const auto samples = TRY(open_samples(data.string(), prepared.graph, options, diagnostics));
   const xnnpack::ThreadPool threads(1);
   return calibrate(prepared, *samples, threads, {}, diagnostics);
@@ -51,7 +51,7 @@ TEST(CalibrateModels, SeeWhatTheInterpreterComputes) {
     std::map<std::string, Moments> expected;
     Diagnostics diagnostics;
     SampleOptions options;
-    options.most = kSamples;
+    options.limit = kSamples;
     auto samples = open_samples((entry.path() / "calib.npz").string(), graph, options, diagnostics);
     ASSERT_TRUE(samples) << samples.error().text();
     while (true) {

@@ -49,8 +49,8 @@ class Expansion {
   const std::string& name(ValueId id) const { return graph_[id].name; }
 
   Expected<ValueId> softmax(ValueId x, std::int64_t axis) {
-    const ValueId most = TRY(emitter_.emit(Op::kAmax, ReduceAttrs{{axis}, true}, {x}));
-    const ValueId below = TRY(emitter_.binary(Op::kSub, x, most));
+    const ValueId max = TRY(emitter_.emit(Op::kAmax, ReduceAttrs{{axis}, true}, {x}));
+    const ValueId below = TRY(emitter_.binary(Op::kSub, x, max));
     const ValueId powers = TRY(emitter_.unary(Op::kExp, below));
     const ValueId sum = TRY(emitter_.emit(Op::kSum, ReduceAttrs{{axis}, true}, {powers}));
     const ValueId inverse = TRY(emitter_.unary(Op::kReciprocal, sum));

@@ -57,7 +57,7 @@ Expected<Values> tapped(const Graph& graph, const Segment& segment, std::span<co
 }
 
 struct Gap {
-  double most = 0;  // quantized values: steps; floats: of what rounding may cost
+  double max = 0;  // quantized values: steps; floats: of what rounding may cost
   std::size_t nodes = 0;
 };
 using Gaps = std::map<std::string, Gap>;  // by kind of node
@@ -74,14 +74,14 @@ double gap_of(const std::string& kind, const Tensor& found, const Tensor& expect
     const double range = gap.range > 0 ? gap.range : test::largest_of(expected);
     return gap.max / (of_range(kind) * std::max(range, 1e-30));
   }
-  double most = std::isfinite(gap.max) ? 0 : gap.max;
+  double max = std::isfinite(gap.max) ? 0 : gap.max;
   const std::vector<double> a = test::doubles(found);
   const std::vector<double> b = test::doubles(expected);
   const std::vector<double> bound = test::doubles(*rounding);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i]) most = std::max(most, std::abs(a[i] - b[i]) / std::max(bound[i], 1e-38));
+    if (a[i] != b[i]) max = std::max(max, std::abs(a[i] - b[i]) / std::max(bound[i], 1e-38));
   }
-  return most;
+  return max;
 }
 
 double allowed(const std::string& kind) { return kind.starts_with("quantized") ? 0 : 1; }
@@ -122,7 +122,7 @@ Expected<void> compare_nodes(const Graph& graph, const SymbolValues& symbols, Va
       std::cout << "  " << kind << " %" << graph[output].name << " " << type_text(graph, graph.type(output)) << ": "
                 << here << "\n";
     }
-    gap.most = std::max(gap.most, here);
+    gap.max = std::max(gap.max, here);
     ++gap.nodes;
   }
   return {};
@@ -147,7 +147,7 @@ Expected<double> compare(const std::filesystem::path& archive, const std::vector
 }
 
 void check(const std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>>& archives,
-           std::size_t least) {
+           std::size_t min) {
   Gaps gaps;
   for (const auto& [name, archive] : archives) {
     const auto db = compare(archive.first, archive.second, gaps);
@@ -157,10 +157,10 @@ void check(const std::map<std::string, std::pair<std::filesystem::path, std::vec
     EXPECT_GE(*db, exception == kBelowGoal.end() ? kGoalDb : exception->second) << name;
   }
   for (const auto& [kind, gap] : gaps) {
-    std::cout << kind << ": " << gap.nodes << " nodes, largest difference " << gap.most << "\n";
-    EXPECT_LE(gap.most, allowed(kind)) << kind;
+    std::cout << kind << ": " << gap.nodes << " nodes, largest difference " << gap.max << "\n";
+    EXPECT_LE(gap.max, allowed(kind)) << kind;
   }
-  EXPECT_GE(archives.size(), least);
+  EXPECT_GE(archives.size(), min);
 }
 
 std::map<std::string, std::pair<std::filesystem::path, std::vector<Tensor>>> folder_models() {

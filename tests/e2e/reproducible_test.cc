@@ -5,15 +5,15 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "support/command_line.h"
+#include "support/files.h"
 
 namespace isthmus::reproducible_test {
 namespace {
 
+using test::contents;
 struct Case {
   const char* name;
   const char* model;
@@ -22,11 +22,6 @@ struct Case {
   const char* options;
 };
 void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 struct Level {
   const char* name;

@@ -7,15 +7,15 @@
 #include <random>
 
 // Weak: not there where the seeds are only replayed.
-extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max);
 
 namespace isthmus::fuzz {
 
 // Half of the time what libFuzzer itself would do.
-inline std::size_t mutate_numbers(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+inline std::size_t mutate_numbers(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   std::minstd_rand random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
-  if (size < 16 || below(2) == 0) return LLVMFuzzerMutate(data, size, most);
+  if (size < 16 || below(2) == 0) return LLVMFuzzerMutate(data, size, max);
   const std::size_t width = std::size_t{1} << below(4);
   const auto place = [&] { return below(size / width) * width; };
   const std::size_t at = place();

@@ -18,7 +18,7 @@
 #include "formats/zip.h"
 
 // libFuzzer's own mutations. Weak, since the program that only replays inputs has none.
-extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max);
 
 namespace isthmus::fuzz {
 
@@ -61,15 +61,15 @@ inline std::string stored_zip(const std::vector<NamedBytes>& entries) {
   return out;
 }
 
-inline std::string mutated(std::string bytes, std::size_t most) {
+inline std::string mutated(std::string bytes, std::size_t max) {
   const std::size_t size = bytes.size();
-  bytes.resize(std::max(most, size));
+  bytes.resize(std::max(max, size));
   bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), size, bytes.size()));
   return bytes;
 }
 
 // Entries that are zips themselves are changed in the same way. Empty if `zip` cannot be read.
-inline std::string mutated_zip(std::string_view zip, std::size_t most, std::minstd_rand& random) {
+inline std::string mutated_zip(std::string_view zip, std::size_t max, std::minstd_rand& random) {
   const Blob blob(std::as_bytes(std::span(zip)), nullptr);
   auto opened = Zip::open(blob);
   if (!opened || opened->entries().empty()) return {};
@@ -80,7 +80,7 @@ inline std::string mutated_zip(std::string_view zip, std::size_t most, std::mins
     entries.emplace_back(entry.name, bytes ? std::string(bytes->text()) : std::string());
   }
   auto& [name, bytes] = entries[chosen];
-  const std::size_t room = most > zip.size() ? most - zip.size() : 0;
+  const std::size_t room = max > zip.size() ? max - zip.size() : 0;
   switch (random() % 32) {
     case 0:
       name = mutated(name, name.size() + 8);
@@ -97,16 +97,16 @@ inline std::string mutated_zip(std::string_view zip, std::size_t most, std::mins
 }
 
 // The body of LLVMFuzzerCustomMutator: half of the mutations know of the zip.
-inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   std::minstd_rand random(seed);
   if (random() % 2 == 0) {
-    const std::string out = mutated_zip({reinterpret_cast<const char*>(data), size}, most, random);
-    if (!out.empty() && out.size() <= most) {
+    const std::string out = mutated_zip({reinterpret_cast<const char*>(data), size}, max, random);
+    if (!out.empty() && out.size() <= max) {
       std::memcpy(data, out.data(), out.size());
       return out.size();
     }
   }
-  return LLVMFuzzerMutate(data, size, most);
+  return LLVMFuzzerMutate(data, size, max);
 }
 
 }  // namespace isthmus::fuzz

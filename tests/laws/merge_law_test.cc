@@ -134,7 +134,7 @@ TEST(MergeLaw, AModelInShardsIsCalibratedAsAtOnce) {
   const auto ready = prepare(model->graph, {find_target("xnnpack"), {}}, diagnostics);
   ASSERT_TRUE(ready) << ready.error().text();
   const auto source = open_samples((test::source_dir() / "tests/models/fmnist/test_500.npz").string(), ready->graph,
-                                   {.most = 64}, diagnostics);
+                                   {.limit = 64}, diagnostics);
   ASSERT_TRUE(source) << source.error().text();
   std::vector<std::vector<Tensor>> samples;
   while (auto sample = *(*source)->next()) samples.push_back(*std::move(sample));

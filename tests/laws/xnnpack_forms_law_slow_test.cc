@@ -22,17 +22,17 @@ class Random {
   explicit Random(unsigned seed) : engine_(seed) {}
 
   // From least up to and including most.
-  std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  std::int64_t between(std::int64_t min, std::int64_t max) {
+    return std::uniform_int_distribution<std::int64_t>(min, max)(engine_);
   }
   bool flip() { return between(0, 1) == 1; }
-  Ints list(std::size_t count, std::int64_t least, std::int64_t most) {
+  Ints list(std::size_t count, std::int64_t min, std::int64_t max) {
     Ints result(count);
-    for (std::int64_t& number : result) number = between(least, most);
+    for (std::int64_t& number : result) number = between(min, max);
     return result;
   }
-  Sizes sizes(std::size_t rank, std::int64_t least, std::int64_t most) {
-    Sizes result = list(rank, least, most);
+  Sizes sizes(std::size_t rank, std::int64_t min, std::int64_t max) {
+    Sizes result = list(rank, min, max);
     result[0] = between(1, 4);
     return result;
   }
@@ -45,7 +45,7 @@ class Random {
 struct Kind {
   const char* name;
   std::size_t rank;
-  std::int64_t least, most;  // of the sizes
+  std::int64_t min, max;  // of the sizes
   Numbers numbers;
   std::function<std::optional<ValueId>(Build&, Random&)> make;
 };
@@ -235,7 +235,7 @@ TEST_P(XnnpackFormLaws, FormsComputeWhatTheOpComputes) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    const Sizes sizes = random.sizes(kind.rank, kind.least, kind.most);
+    const Sizes sizes = random.sizes(kind.rank, kind.min, kind.max);
     const bool is_symbolic = random.flip();
     Build build(sizes, is_symbolic);
     const auto result = kind.make(build, random);

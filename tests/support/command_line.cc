@@ -5,29 +5,9 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 namespace isthmus::test {
-namespace {
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-}  // namespace
-
-void CommandLine::SetUp() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "isthmus-cli-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  folder_ = pattern;
-}
-
-void CommandLine::TearDown() { std::filesystem::remove_all(folder_); }
 
 Finished CommandLine::isthmus(const std::string& arguments) const { return run("( " + command(arguments) + " )"); }
 

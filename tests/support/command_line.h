@@ -1,10 +1,9 @@
 // The binary as a user calls it, for tests.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <string>
+
+#include "support/files.h"
 
 namespace isthmus::test {
 
@@ -14,12 +13,8 @@ struct Finished {
   std::string err;
 };
 
-// Has a folder of its own for what commands write.
-class CommandLine : public ::testing::Test {
+class CommandLine : public FolderTest {
  protected:
-  void SetUp() override;
-  void TearDown() override;
-
   // Runs in the current folder, which is the project's.
   Finished isthmus(const std::string& arguments) const;
   // A program of examples/.
@@ -31,8 +26,6 @@ class CommandLine : public ::testing::Test {
   // With a fault of tests/preload/faults.cc; the calls are counted in a file where one is named.
   Finished with_fault(const std::string& fault, const std::string& arguments, const std::string& counts = "") const;
   static bool can_have_faults();
-
-  std::filesystem::path folder_;
 };
 
 }  // namespace isthmus::test

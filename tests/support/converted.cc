@@ -62,13 +62,13 @@ class Converter {
     const Shape& shape = source_.type(id).shape;
     const std::int64_t bits = 8 * static_cast<std::int64_t>(size_of(pin->storage));
     const bool has_sign = pin->storage != DType::kU8;
-    const std::int64_t least = has_sign ? -(std::int64_t{1} << (bits - 1)) : 0;
+    const std::int64_t min = has_sign ? -(std::int64_t{1} << (bits - 1)) : 0;
     const auto parameters = [&](std::string_view) {
       return std::vector<Arg>{argument("input", TensorArg{}),
                               argument("scale", static_cast<double>(pin->quant.scale())),
                               argument("zero_point", Dim(pin->quant.zero_point)),
-                              argument("quant_min", Dim(least)),
-                              argument("quant_max", Dim(least + (std::int64_t{1} << bits) - 1)),
+                              argument("quant_min", Dim(min)),
+                              argument("quant_max", Dim(min + (std::int64_t{1} << bits) - 1)),
                               argument("dtype", pin->storage)};
     };
     const ValueId quantized = foreign("quantized_decomposed.quantize_per_tensor.default", parameters("q"),

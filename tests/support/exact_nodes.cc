@@ -62,14 +62,14 @@ bool is_compared(Op op) {
 double max_distance(const Graph& graph, const Node& node) {
   const TensorType& result = graph.type(node.outputs[0]);
   // A multiplier of 15 bits is off by up to 2^-15: by a step of 32768.
-  double most = result.dtype == DType::kI16 ? 1.6 : 0.6;
+  double max = result.dtype == DType::kI16 ? 1.6 : 0.6;
   for (const ValueId input : node.inputs) {
     const TensorType& type = graph.type(input);
     if (!type.quant || type.quant->axis >= 0) continue;
     const double unit = std::ldexp(static_cast<double>(type.quant->scale()), type.dtype == DType::kI16 ? -11 : -19);
-    most += 2 * unit / static_cast<double>(result.quant->scale());
+    max += 2 * unit / static_cast<double>(result.quant->scale());
   }
-  return most;
+  return max;
 }
 
 }  // namespace
@@ -86,16 +86,16 @@ std::string inexact_node(const Graph& graph, const std::map<ValueId, Tensor>& va
                            ? Expected<Tensor>(inputs[0])
                            : run_kernel(node.op, {inputs, node.attrs, DType::kF64, quantized.sizes()});
     if (!exact) return fmt::format("{} in double: {}", name, exact.error().text());
-    const double most = max_distance(graph, node);
+    const double max = max_distance(graph, node);
     const QuantizedRange range = quantized_range(type.dtype);
     const auto found = meant_by(quantized, std::nullopt);
     for (std::size_t i = 0; i < found.data<double>().size(); ++i) {
       const double q = exact->data<double>()[i] / static_cast<double>(type.quant->scale()) + type.quant->zero_point;
       const double bounded = std::clamp<double>(q, range.min, range.max);
       const double distance = std::abs(bounded - found.data<double>()[i]);
-      if (distance <= most) continue;
+      if (distance <= max) continue;
       return fmt::format("{} %{} is {} steps from what double computes, at most {}", name_of(node.op), name, distance,
-                         most);
+                         max);
     }
   }
   return {};

@@ -22,10 +22,10 @@ using Sizes = std::vector<std::int64_t>;
 // A graph of one input, whose first size may be symbolic.
 class Build {
  public:
-  Build(const Sizes& sizes, bool is_symbolic, std::int64_t least = 1) : emitter_(graph_) {
+  Build(const Sizes& sizes, bool is_symbolic, std::int64_t min = 1) : emitter_(graph_) {
     Shape shape(sizes.begin(), sizes.end());
     if (is_symbolic) {
-      graph_.exprs().declare({"s0", least, 8, least + 1});
+      graph_.exprs().declare({"s0", min, 8, min + 1});
       shape[0] = graph_.exprs().symbol("s0");
     }
     x = graph_.add_input("x", {DType::kF32, shape});

@@ -183,7 +183,7 @@ double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
   }
   const auto expected = interpret(in_floats(graph), numbers);
   if (!expected) throw std::runtime_error(expected.error().text());
-  double most = 0;
+  double max = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i]->sizes() != (*expected)[i]->sizes()) return std::numeric_limits<double>::infinity();
     const auto& params = graph.type(std::get<ValueId>(graph.outputs()[i].value)).quant;
@@ -193,10 +193,10 @@ double steps_apart(const Graph& graph, const std::vector<Tensor>& inputs,
       const double q = params ? right[k] / static_cast<double>(params->scale()) + params->zero_point : right[k] / step;
       const double other = params ? left[k] : left[k] / step;
       const double limited = params ? std::clamp(q, kQuantMin, kQuantMax) : q;
-      most = std::max(most, std::abs(limited - other));
+      max = std::max(max, std::abs(limited - other));
     }
   }
-  return most;
+  return max;
 }
 
 Expected<Program> compile_graph(Graph graph) {

@@ -21,9 +21,9 @@ float Chance::scale(double min, double max) {
 
 Quant Chance::quant(float scale, DType dtype) {
   if (dtype == DType::kI16) return {{scale}};
-  const std::int64_t least = dtype == DType::kU8 ? 0 : -128;
+  const std::int64_t lowest = dtype == DType::kU8 ? 0 : -128;
   // The ends are where things go wrong.
-  const std::int64_t zero_point = integer(0, 3) == 0 ? least + 255 * integer(0, 1) : least + integer(0, 255);
+  const std::int64_t zero_point = integer(0, 3) == 0 ? lowest + 255 * integer(0, 1) : lowest + integer(0, 255);
   return {{scale}, static_cast<std::int32_t>(zero_point)};
 }
 

@@ -29,8 +29,8 @@ class RandomDeviceModel {
   };
   static const std::vector<Family>& families();
 
-  std::int64_t up_to(std::int64_t most) {
-    return 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
+  std::int64_t up_to(std::int64_t max) {
+    return 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(max));
   }
   std::int64_t below(std::int64_t end) { return up_to(end) - 1; }
   bool coin() { return below(2) == 0; }

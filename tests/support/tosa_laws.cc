@@ -21,10 +21,10 @@ class Random {
  public:
   explicit Random(unsigned seed) : random_(seed) {}
 
-  std::int32_t up_to(std::int32_t most) { return below(most) + 1; }
+  std::int32_t up_to(std::int32_t max) { return below(max) + 1; }
   std::int32_t below(std::int32_t end) { return static_cast<std::int32_t>(random_() % static_cast<unsigned>(end)); }
-  std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+  std::int64_t between(std::int64_t min, std::int64_t max) {
+    return std::uniform_int_distribution<std::int64_t>(min, max)(random_);
   }
   bool coin() { return random_() % 2 == 0; }
   // Over the whole range of the type.

@@ -142,9 +142,9 @@ class NodeCheck {
     }
     return {};
   }
-  Expected<void> check_ratio(std::string_view what, double ratio, double least, double most, bool below_most) const {
-    if (ratio >= least && (below_most ? ratio < most : ratio <= most)) return {};
-    return bad_input(fmt::format("{} is {:.6g}; it must be from {:.6g} to {:.6g}", what, ratio, least, most));
+  Expected<void> check_ratio(std::string_view what, double ratio, double min, double max, bool below_max) const {
+    if (ratio >= min && (below_max ? ratio < max : ratio <= max)) return {};
+    return bad_input(fmt::format("{} is {:.6g}; it must be from {:.6g} to {:.6g}", what, ratio, min, max));
   }
 
   Expected<void> unary() const {
@@ -271,10 +271,10 @@ class NodeCheck {
       return bad_input(fmt::format("its filter has zero point {}, not 0", params_of(filter).zero_point));
     }
     const std::vector<float> single{filter.datatype == DataType::kQCI8 ? 0.0f : params_of(filter).scale};
-    const double least = is_unsigned ? 0x1p-32 : 0;
+    const double min = is_unsigned ? 0x1p-32 : 0;
     for (const float scale : filter.datatype == DataType::kQCI8 ? facts_[node_.inputs[1]].scales : single) {
       TRY(check_ratio("input scale x filter scale / output scale",
-                      params_of(in()).scale * scale / params_of(out()).scale, least, 256, true));
+                      params_of(in()).scale * scale / params_of(out()).scale, min, 256, true));
     }
     return {};
   }
@@ -306,12 +306,12 @@ class NodeCheck {
   const std::vector<ValueFacts>& facts_;
 };
 
-Expected<void> check_zero_point(const xnn::Value& value, std::int32_t least, std::int32_t most) {
+Expected<void> check_zero_point(const xnn::Value& value, std::int32_t min, std::int32_t max) {
   const auto* params = std::get_if<PerTensor>(&value.quant);
   if (params == nullptr)
     return bad_input(fmt::format("{} without a scale and a zero point", xnn::name_of(value.datatype)));
   if (!is_usable(params->scale)) return bad_input(fmt::format("a scale of {}", params->scale));
-  if (params->zero_point < least || params->zero_point > most) {
+  if (params->zero_point < min || params->zero_point > max) {
     return bad_input(fmt::format("a zero point of {} in {}", params->zero_point, xnn::name_of(value.datatype)));
   }
   return {};

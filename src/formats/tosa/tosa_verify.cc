@@ -74,9 +74,9 @@ class GraphVerifier {
   static Expected<void> check(const Value& value) {
     if (value.type == Type::kUnknown) return bad_input("a value of no type");
     if (value.shape.size() > kMaxDimensions) return bad_input(fmt::format("{} dimensions", value.shape.size()));
-    const std::int32_t least = value.type == Type::kShape ? 0 : 1;
+    const std::int32_t min = value.type == Type::kShape ? 0 : 1;
     for (const std::int32_t size : value.shape) {
-      if (size < least) return bad_input(fmt::format("a size of {}", size));
+      if (size < min) return bad_input(fmt::format("a size of {}", size));
     }
     if (value.type == Type::kShape && value.shape.size() != 1) return bad_input("a shape has one number of sizes");
     const auto needed = byte_count(value.type, value.shape);

@@ -25,8 +25,8 @@ class SreprReader {
   using Operands = std::vector<Dim>;
   struct Function {
     std::string_view name;
-    std::size_t least;  // operands
-    std::size_t most;
+    std::size_t min;  // operands
+    std::size_t max;
     std::optional<Dim> (*apply)(Exprs&, const Operands&);
   };
 
@@ -73,10 +73,10 @@ class SreprReader {
     Operands operands;
     do {
       const auto operand = expression(depth + 1);
-      if (!operand || operands.size() >= function.most) return std::nullopt;
+      if (!operand || operands.size() >= function.max) return std::nullopt;
       operands.push_back(*operand);
     } while (take(","));
-    if (!take(")") || operands.size() < function.least) return std::nullopt;
+    if (!take(")") || operands.size() < function.min) return std::nullopt;
     return function.apply(exprs_, operands);
   }
 
@@ -95,15 +95,15 @@ class SreprReader {
   }
 
   static constexpr Function kFunctions[] = {
-      {.name = "Add", .least = 1, .most = 64, .apply = fold<&Exprs::add>},
-      {.name = "Mul", .least = 1, .most = 64, .apply = fold<&Exprs::multiply>},
-      {.name = "Max", .least = 1, .most = 64, .apply = fold<&Exprs::max>},
-      {.name = "Min", .least = 1, .most = 64, .apply = fold<&Exprs::min>},
-      {.name = "FloorDiv", .least = 2, .most = 2, .apply = fold<&Exprs::floor_divide>},
-      {.name = "CleanDiv", .least = 2, .most = 2, .apply = fold<&Exprs::floor_divide>},
-      {.name = "PythonMod", .least = 2, .most = 2, .apply = fold<&Exprs::modulo>},
-      {.name = "Mod", .least = 2, .most = 2, .apply = fold<&Exprs::modulo>},
-      {.name = "Pow", .least = 2, .most = 2, .apply = power},
+      {.name = "Add", .min = 1, .max = 64, .apply = fold<&Exprs::add>},
+      {.name = "Mul", .min = 1, .max = 64, .apply = fold<&Exprs::multiply>},
+      {.name = "Max", .min = 1, .max = 64, .apply = fold<&Exprs::max>},
+      {.name = "Min", .min = 1, .max = 64, .apply = fold<&Exprs::min>},
+      {.name = "FloorDiv", .min = 2, .max = 2, .apply = fold<&Exprs::floor_divide>},
+      {.name = "CleanDiv", .min = 2, .max = 2, .apply = fold<&Exprs::floor_divide>},
+      {.name = "PythonMod", .min = 2, .max = 2, .apply = fold<&Exprs::modulo>},
+      {.name = "Mod", .min = 2, .max = 2, .apply = fold<&Exprs::modulo>},
+      {.name = "Pow", .min = 2, .max = 2, .apply = power},
   };
 
   Exprs& exprs_;

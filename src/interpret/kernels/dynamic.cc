@@ -44,8 +44,8 @@ Parameters of_row(float min, float max, const DynamicAttrs& attrs) {
 
 Parameters of_row_symmetric(float min, float max, const DynamicAttrs& attrs) {
   const auto last = static_cast<float>(attrs.max);
-  const auto least = static_cast<float>(attrs.eps * static_cast<double>(attrs.max));
-  return {std::max(std::max(-min, max), least) / last, 0};
+  const auto smallest = static_cast<float>(attrs.eps * static_cast<double>(attrs.max));
+  return {std::max(std::max(-min, max), smallest) / last, 0};
 }
 
 // How one choice is made, and whether the quantized values of its numbers are computed in f64, as PyTorch does with a

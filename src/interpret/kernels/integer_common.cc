@@ -19,8 +19,8 @@ Expected<Tensor> quantized_values_of(const IntegerContext& context) {
   Tensor result = context.plain.result();
   const Quant& quant = context.quant();
   const QuantizedRange range = quantized_range(context.plain.dtype);
-  const auto most = static_cast<float>(range.max - quant.zero_point);
-  const auto least = static_cast<float>(range.min - quant.zero_point);
+  const auto max = static_cast<float>(range.max - quant.zero_point);
+  const auto min = static_cast<float>(range.min - quant.zero_point);
   const auto in = context.input(0).data<float>();
   with_quantized_type(context.plain.dtype, [&]<class Int>(Int) {
     const auto out = result.mutable_data<Int>();
@@ -28,7 +28,7 @@ Expected<Tensor> quantized_values_of(const IntegerContext& context) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       const float number = in[i] * factor;
       // NaN becomes the greatest quantized value.
-      const float bounded = number < most ? std::max(number, least) : most;
+      const float bounded = number < max ? std::max(number, min) : max;
       out[i] = static_cast<Int>(static_cast<std::int32_t>(std::lrint(bounded)) + quant.zero_point);
     }
   });

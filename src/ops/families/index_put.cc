@@ -75,17 +75,17 @@ Expected<std::vector<ValueId>> read_scatter_add(Call& call) {
 Expected<ValueId> neutral(Call& call, ScatterMode mode, DType dtype) {
   if (mode == ScatterMode::kAdd) return call.scalar(std::int64_t{0}, dtype);
   if (mode == ScatterMode::kMultiply) return call.scalar(std::int64_t{1}, dtype);
-  const bool is_least = mode == ScatterMode::kMax;
+  const bool is_min = mode == ScatterMode::kMax;
   if (is_floating(dtype)) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return call.scalar(is_least ? -kInfinity : kInfinity, dtype);
+    return call.scalar(is_min ? -kInfinity : kInfinity, dtype);
   }
-  if (dtype == DType::kBool) return call.scalar(std::int64_t{is_least ? 0 : 1}, dtype);
+  if (dtype == DType::kBool) return call.scalar(std::int64_t{is_min ? 0 : 1}, dtype);
   const bool is_signed = info(dtype).kind == DTypeClass::kSigned;
   const std::size_t bits = size_of(dtype) * 8 - (is_signed ? 1 : 0);
   if (bits > 63) return Call::unsupported("a reduction of unsigned numbers of 64 bits");
-  const std::int64_t most = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
-  return call.scalar(is_least ? (is_signed ? -most - 1 : 0) : most, dtype);
+  const std::int64_t max = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
+  return call.scalar(is_min ? (is_signed ? -max - 1 : 0) : max, dtype);
 }
 
 // Reduces `source` into the target; `put` does one scatter with a mode.

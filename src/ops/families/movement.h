@@ -51,6 +51,6 @@ struct Moved {
 };
 Expected<Moved> to_the_end(Emitter& emitter, ValueId value, std::int64_t a, std::int64_t b);
 // A constant of bools [rows, columns] that is true where `column - row` lies in [least, most].
-Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_t least, std::int64_t most);
+Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_t min, std::int64_t max);
 
 }  // namespace isthmus

@@ -198,12 +198,12 @@ Expected<ValueId> diagonal_of_last(Emitter& emitter, ValueId value, std::int64_t
   return strided_slice(emitter, line, axis, start, count, columns.value() + 1);
 }
 
-Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_t least, std::int64_t most) {
+Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_t min, std::int64_t max) {
   if (rows.is_fixed() && columns.is_fixed() && rows.value() >= 0 && columns.value() >= 0 &&
       columns.value() <= kMaxElements / std::max<std::int64_t>(rows.value(), 1)) {
     std::vector<std::byte> bytes;
     for (std::int64_t i = 0; i < rows.value(); ++i) {
-      for (std::int64_t j = 0; j < columns.value(); ++j) bytes.push_back(std::byte{j - i >= least && j - i <= most});
+      for (std::int64_t j = 0; j < columns.value(); ++j) bytes.push_back(std::byte{j - i >= min && j - i <= max});
     }
     return emitter.constant(
         {DType::kBool, {rows.value(), columns.value()}, {columns.value(), 1}, 0, Blob::owning(std::move(bytes))});
@@ -211,8 +211,8 @@ Expected<ValueId> band_mask(Emitter& emitter, Dim rows, Dim columns, std::int64_
   const ValueId row = TRY(emitter.emit(Op::kArange, ArangeAttrs{0, rows, 1, DType::kI64}, {}));
   const ValueId column = TRY(emitter.emit(Op::kArange, ArangeAttrs{0, columns, 1, DType::kI64}, {}));
   const ValueId distance = TRY(emitter.binary(Op::kSub, column, TRY(emitter.reshape(row, {rows, Dim(1)}))));
-  const ValueId is_below = TRY(emitter.binary(Op::kLe, distance, emitter.scalar(most, DType::kI64)));
-  const ValueId is_above = TRY(emitter.binary(Op::kGe, distance, emitter.scalar(least, DType::kI64)));
+  const ValueId is_below = TRY(emitter.binary(Op::kLe, distance, emitter.scalar(max, DType::kI64)));
+  const ValueId is_above = TRY(emitter.binary(Op::kGe, distance, emitter.scalar(min, DType::kI64)));
   return emitter.binary(Op::kLogicalAnd, is_above, is_below);
 }
 

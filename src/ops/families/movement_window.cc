@@ -31,10 +31,10 @@ Expected<std::vector<ValueId>> read_unfold(Call& call) {
 }
 
 // A number per axis of a picture; one number stands for both.
-Expected<Ints> pair(Call& call, std::string_view name, std::optional<Ints> otherwise, std::int64_t least) {
+Expected<Ints> pair(Call& call, std::string_view name, std::optional<Ints> otherwise, std::int64_t min) {
   Ints result = TRY(call.integers(name, std::move(otherwise)));
   if (result.size() == 1) result.push_back(result[0]);
-  TRY(demand_list(result, 2, least, name));
+  TRY(demand_list(result, 2, min, name));
   return result;
 }
 

@@ -122,11 +122,11 @@ Expected<Values> read_msort(Call& call) {
 }
 
 // The argument "k", a number of elements of the axis.
-Expected<Dim> read_count(Call& call, ValueId self, std::int64_t axis, std::int64_t least) {
+Expected<Dim> read_count(Call& call, ValueId self, std::int64_t axis, std::int64_t min) {
   const Dim count = TRY(call.dim("k"));
   const Dim size = call.rank(self) == 0 ? Dim(1) : call.size(self, axis);
   const bool is_too_many = count.is_fixed() && size.is_fixed() && count.value() > size.value();
-  if ((count.is_fixed() && count.value() < least) || is_too_many) {
+  if ((count.is_fixed() && count.value() < min) || is_too_many) {
     return bad_input(
         fmt::format("{}: {} of {} numbers", call.target(), call.exprs().text(count), call.exprs().text(size)));
   }

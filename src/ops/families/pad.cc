@@ -20,12 +20,12 @@ Expected<TensorType> infer_pad(const InferContext& context) {
   Exprs& exprs = context.exprs;
   for (std::size_t axis = 0; axis < result.rank(); ++axis) {
     Dim& size = result.shape[axis];
-    const std::int64_t most = std::max(pad.before[axis], pad.after[axis]);
-    const bool is_mirrored = pad.mode == PadMode::kReflect && most > 0 && !surely_exceeds(exprs, size, most);
-    const bool is_empty = pad.mode == PadMode::kReplicate && most > 0 && !surely_exceeds(exprs, size, 0);
+    const std::int64_t max = std::max(pad.before[axis], pad.after[axis]);
+    const bool is_mirrored = pad.mode == PadMode::kReflect && max > 0 && !surely_exceeds(exprs, size, max);
+    const bool is_empty = pad.mode == PadMode::kReplicate && max > 0 && !surely_exceeds(exprs, size, 0);
     // Of a symbolic size the kernel finds out.
     if ((is_mirrored || is_empty) && size.is_fixed()) {
-      return bad_input(fmt::format("an axis of size {} has nothing to pad {} elements with", size.value(), most));
+      return bad_input(fmt::format("an axis of size {} has nothing to pad {} elements with", size.value(), max));
     }
     size = exprs.add(size, pad.before[axis] + pad.after[axis]);
   }

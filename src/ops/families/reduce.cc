@@ -133,9 +133,9 @@ Expected<Values> read_amax(Call& call) { return read_extreme(call, Op::kAmax); }
 Expected<Values> read_amin(Call& call) { return read_extreme(call, Op::kAmin); }
 
 Expected<Values> read_aminmax(Call& call) {
-  const Values least = TRY(read_extreme(call, Op::kAmin));
-  const Values most = TRY(read_extreme(call, Op::kAmax));
-  return Values{least[0], most[0]};
+  const Values min = TRY(read_extreme(call, Op::kAmin));
+  const Values max = TRY(read_extreme(call, Op::kAmax));
+  return Values{min[0], max[0]};
 }
 
 // Values and positions along one axis.

@@ -114,7 +114,7 @@ Expected<ValueId> result_of(Call& call, const Pool& pool, ValueId result) {
   return call.reshape(result, std::move(shape));
 }
 
-double least_of(DType dtype) {
+double min_of(DType dtype) {
   if (is_floating(dtype)) return -std::numeric_limits<double>::infinity();
   return dtype == DType::kI8 ? -128 : 0;
 }
@@ -137,7 +137,7 @@ Expected<ValueId> positions(Call& call, const Pool& pool, ValueId in_plane) {
 
 Expected<Values> read_max_pool(Call& call) {
   Pool pool = TRY(read_pool(call));
-  if (call.result_count() < 2) TRY(write_out_padding(call, pool, least_of(call.type(pool.input).dtype)));
+  if (call.result_count() < 2) TRY(write_out_padding(call, pool, min_of(call.type(pool.input).dtype)));
   const MaxPoolAttrs attrs{pool.kernel, pool.stride, pool.padding, pool.dilation, pool.ceil_mode};
   const bool is_3d = pool.spatial == 3;
   const ValueId greatest = TRY(call.emit(is_3d ? Op::kMaxPool3d : Op::kMaxPool2d, attrs, {pool.input}));

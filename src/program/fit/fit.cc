@@ -74,9 +74,9 @@ std::uint64_t Demand::delegate_bytes() const {
   return sum;
 }
 std::uint64_t Demand::temp_bytes() const {
-  std::uint64_t most = method.lookup_temp;
-  for (const DelegateMemory& delegate : delegates) most = std::max(most, delegate.temp);
-  return most;
+  std::uint64_t max = method.lookup_temp;
+  for (const DelegateMemory& delegate : delegates) max = std::max(max, delegate.temp);
+  return max;
 }
 std::uint64_t Demand::sram_bytes() const { return method.bytes + planned_bytes() + delegate_bytes() + temp_bytes(); }
 
@@ -117,12 +117,12 @@ std::vector<std::string> advice(const Demand& demand) {
                            "{}: they need no place in it where they are not planned",
                            io, memory.id)});
     }
-    if (memory.bytes > memory.least + memory.least / 16 + 128) {
+    if (memory.bytes > memory.min + memory.min / 16 + 128) {
       ways.push_back(
-          {memory.bytes - memory.least,
+          {memory.bytes - memory.min,
            fmt::format("memory {} asks for {} bytes more than are ever alive at once: another plan of the same "
                        "tensors needs less",
-                       memory.id, memory.bytes - memory.least)});
+                       memory.id, memory.bytes - memory.min)});
     }
     if (!memory.peak.empty() && memory.peak[0].role.empty()) {
       ways.push_back(

@@ -105,8 +105,8 @@ PlannedMemory memory_of(const pte::Plan& plan, const Lives& lives, std::uint32_t
   };
   for (std::size_t now = 0; now < lives.count(); ++now) {
     for (const pte::ValueIndex value : begins[now]) change(value, true);
-    if (sum > result.least) {
-      result.least = sum;
+    if (sum > result.min) {
+      result.min = sum;
       moment = now;
     }
     for (const pte::ValueIndex value : ends[now]) change(value, false);

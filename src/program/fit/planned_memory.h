@@ -20,7 +20,7 @@ struct PlannedTensor {
 struct PlannedMemory {
   std::uint32_t id = 1;
   std::uint64_t bytes = 0;          // as the file asks for
-  std::uint64_t least = 0;          // the most that is alive at one instruction: no plan needs less
+  std::uint64_t min = 0;            // the most that is alive at one instruction: no plan needs less
   std::size_t instruction = 0;      // where that is
   std::vector<PlannedTensor> peak;  // alive there, the largest first
 };

@@ -64,11 +64,11 @@ double quantized_value(double number, double scale) {
 }
 
 double largest(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
-  double most = 0;
+  double max = 0;
   layout.each_run(numbers, channel, [&](std::span<const float> run) {
-    for (const float number : run) most = std::max(most, std::abs(static_cast<double>(number)));
+    for (const float number : run) max = std::max(max, std::abs(static_cast<double>(number)));
   });
-  return most;
+  return max;
 }
 
 template <class Number>
@@ -102,13 +102,13 @@ double square_error(std::span<const float> numbers, float scale, float inverse) 
 }
 
 // The scale among some that clip a little whose sum of squared errors is the least.
-double least_squares_scale(const Channels& layout, std::span<const float> numbers, std::size_t channel, double most) {
+double least_squares_scale(const Channels& layout, std::span<const float> numbers, std::size_t channel, double max) {
   constexpr int kCandidates = 20;
   constexpr double kStep = 0.0125;
-  double best_scale = most / kQuantMax;
+  double best_scale = max / kQuantMax;
   double best_loss = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kCandidates; ++i) {
-    const auto scale = static_cast<float>(most * (1 - kStep * i) / kQuantMax);
+    const auto scale = static_cast<float>(max * (1 - kStep * i) / kQuantMax);
     const float inverse = 1 / scale;
     double loss = 0;
     layout.each_run(numbers, channel, [&](std::span<const float> run) { loss += square_error(run, scale, inverse); });
@@ -125,9 +125,9 @@ double least_squares_scale(const Channels& layout, std::span<const float> number
 std::optional<double> weight_grid(std::span<const float> numbers) {
   const auto grid = grid_of(numbers, kMaxSteps);
   if (!grid) return std::nullopt;
-  double most = 0;
-  for (const float number : numbers) most = std::max(most, std::abs(static_cast<double>(number)));
-  const double steps = std::round(most / static_cast<double>(*grid));
+  double max = 0;
+  for (const float number : numbers) max = std::max(max, std::abs(static_cast<double>(number)));
+  const double steps = std::round(max / static_cast<double>(*grid));
   return static_cast<double>(*grid) / std::max(std::floor(kQuantMax / steps), 1.0);
 }
 std::optional<double> own_grid(const Channels& layout, std::span<const float> numbers, std::size_t channel) {
@@ -144,18 +144,18 @@ void bound_offsets(const Channels& layout, std::span<const float> numbers, float
     const double rounded = largest(layout, numbers, c) / kQuantMax * static_cast<double>(layout.outer * layout.inner);
     const double products =
         kMaxInputDifference * static_cast<double>(input_scale) * (sum_of(layout, numbers, c) + rounded);
-    const double most = products + 512 * static_cast<double>(options.result_scale);
-    offsets[c] = static_cast<float>(std::clamp(static_cast<double>(offsets[c]), -most, most));
+    const double max = products + 512 * static_cast<double>(options.result_scale);
+    offsets[c] = static_cast<float>(std::clamp(static_cast<double>(offsets[c]), -max, max));
   }
 }
 
 std::vector<float> scales_of(const Channels& layout, std::span<const float> numbers, std::span<const float> bias,
                              float input_scale, const LayerOptions& options) {
   std::vector<double> scales(layout.outputs());
-  double most = 0;
+  double max = 0;
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
     const double own = largest(layout, numbers, c);
-    most = std::max(most, own);
+    max = std::max(max, own);
     scales[c] = own / kQuantMax;
     const auto grid = options.per_channel ? own_grid(layout, numbers, c) : std::nullopt;
     if (grid) {
@@ -165,7 +165,7 @@ std::vector<float> scales_of(const Channels& layout, std::span<const float> numb
     }
   }
   // A channel without weights has a scale like the others.
-  double usual = most > 0 ? most / kQuantMax : 1;
+  double usual = max > 0 ? max / kQuantMax : 1;
   if (!options.per_channel) usual = weight_grid(numbers).value_or(usual);
   std::vector<float> result;
   for (std::size_t c = 0; c < layout.outputs(); ++c) {
@@ -354,14 +354,14 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
     const float offset_scale = bias_scale(input_scale, scale_of(c));
     if (scales.size() > 1 || c == 0) bias_scales.push_back(offset_scale);
     const double q = std::nearbyint(offset / static_cast<double>(offset_scale));
-    double most = 2 * kMaxBias - 1;
+    double max = 2 * kMaxBias - 1;
     if (options.sums != nullptr && options.result_scale > 0) {
       // With a bias beyond this, every sum saturates as it does with this one.
       const double shown = 512 * static_cast<double>(options.result_scale) / static_cast<double>(offset_scale);
       const double products = kMaxInputDifference * sum_of(layout, std::span<const std::int8_t>(quantized), c);
-      most = std::min(std::ceil(products + shown), kMaxBias);
+      max = std::min(std::ceil(products + shown), kMaxBias);
     }
-    const auto stored = static_cast<std::int32_t>(std::clamp(q, -most, most));
+    const auto stored = static_cast<std::int32_t>(std::clamp(q, -max, max));
     std::memcpy(bias_bytes.data() + c * sizeof(stored), &stored, sizeof(stored));
   }
   const bool has_list = scales.size() > 1 || (options.per_channel && outputs == 1);

@@ -53,6 +53,17 @@ constexpr Word<bool> kRoundings[] = {{"together", true}, {"nearest", false}};
 constexpr Word<std::optional<DType>> kPrecisions[] = {
     {"float", std::nullopt}, {"int8", DType::kI8}, {"int16", DType::kI16}};
 
+template <class Words>
+std::vector<std::string_view> names_of(const Words& words) {
+  std::vector<std::string_view> names;
+  for (const auto& word : words) names.push_back(word.word);
+  return names;
+}
+template <const auto& Words>
+std::vector<std::string_view> names() {
+  return names_of(Words);
+}
+
 std::vector<Word<Estimator>> estimator_words() {
   std::vector<Word<Estimator>> words;
   for (const Estimator estimator : estimators()) words.push_back({name_of(estimator), estimator});
@@ -61,12 +72,11 @@ std::vector<Word<Estimator>> estimator_words() {
 
 template <class Words>
 auto choice(const toml::node& node, const Words& words) -> Expected<decltype(std::begin(words)->choice)> {
-  std::vector<std::string_view> names;
   const auto* text = node.as_string();
   for (const auto& word : words) {
     if (text != nullptr && text->get() == word.word) return word.choice;
-    names.push_back(word.word);
   }
+  const std::vector<std::string_view> names = names_of(words);
   return bad_input(fmt::format("expected \"{}\"{}", fmt::join(names, "\" or \""),
                                text == nullptr ? std::string() : did_you_mean(text->get(), names)));
 }
@@ -93,6 +103,7 @@ template <class Settings>
 struct Key {
   std::string_view name;
   Expected<void> (*read)(const toml::node& node, Settings& settings);
+  std::vector<std::string_view> (*words)() = nullptr;  // of a choice: what it can be
 };
 
 template <auto Member, const auto& Words, class Settings>
@@ -180,16 +191,16 @@ Expected<void> read_range(const toml::node& node, QuantRule& rule) {
 }
 
 constexpr Key<QuantConfig> kKeys[] = {
-    {"activations", read_choice<&QuantConfig::storage, kStorages, QuantConfig>},
-    {"estimator", read_estimator},
+    {"activations", read_choice<&QuantConfig::storage, kStorages, QuantConfig>, names<kStorages>},
+    {"estimator", read_estimator, [] { return names_of(estimator_words()); }},
     {"percentile", read_percentile},
     {"per_channel", read_bool<&QuantConfig::per_channel, QuantConfig>},
     {"cut_bits", read_cut_bits},
-    {"inputs", read_choice<&QuantConfig::inputs, kIoTypes, QuantConfig>},
-    {"outputs", read_choice<&QuantConfig::outputs, kIoTypes, QuantConfig>},
-    {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>},
-    {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>},
-    {"weight_rounding", read_choice<&QuantConfig::rounds_together, kRoundings, QuantConfig>},
+    {"inputs", read_choice<&QuantConfig::inputs, kIoTypes, QuantConfig>, names<kIoTypes>},
+    {"outputs", read_choice<&QuantConfig::outputs, kIoTypes, QuantConfig>, names<kIoTypes>},
+    {"bias_correction", read_choice<&QuantConfig::bias_correction, kCorrections, QuantConfig>, names<kCorrections>},
+    {"weights", read_choice<&QuantConfig::mse_weights, kWeights, QuantConfig>, names<kWeights>},
+    {"weight_rounding", read_choice<&QuantConfig::rounds_together, kRoundings, QuantConfig>, names<kRoundings>},
     {"equalize", read_bool<&QuantConfig::equalize, QuantConfig>},
     {"front", read_front},
     {"wide", read_bool<&QuantConfig::wide, QuantConfig>},
@@ -318,6 +329,12 @@ std::string globs_text(const QuantRule& rule) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> config_choices(std::string_view key) {
+  const auto row = std::ranges::find(kKeys, key, &Key<QuantConfig>::name);
+  CHECK(row != std::end(kKeys) && row->words != nullptr, "a key without choices");
+  return row->words();
+}
 
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path) {
   QuantConfig config;

@@ -98,6 +98,9 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
 // The same, over what is there already.
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config);
 
+// What a key takes, in the words of the file; the key is one that has choices.
+std::vector<std::string_view> config_choices(std::string_view key);
+
 // What the rules make of one node.
 struct NodeSettings {
   bool in_float = false;

@@ -30,11 +30,11 @@ float exact(std::span<const float> numbers, float step) {
                                  [&](float number) { return std::nearbyint(number / tried) * tried != number; });
   };
   float best = step;
-  auto least = wrong(step);
-  for (int i = -kNeighbours; i <= kNeighbours && least > 0; ++i, candidate = std::nextafter(candidate, kInfinity)) {
-    if (const auto count = wrong(candidate); count < least) {
+  auto min = wrong(step);
+  for (int i = -kNeighbours; i <= kNeighbours && min > 0; ++i, candidate = std::nextafter(candidate, kInfinity)) {
+    if (const auto count = wrong(candidate); count < min) {
       best = candidate;
-      least = count;
+      min = count;
     }
   }
   return best;
@@ -42,11 +42,11 @@ float exact(std::span<const float> numbers, float step) {
 
 }  // namespace
 
-std::optional<float> grid_of(std::span<const float> numbers, int most) {
+std::optional<float> grid_of(std::span<const float> numbers, int max) {
   float farthest = 0;
   for (const float number : numbers) farthest = std::max(farthest, std::abs(number));
   if (!(farthest > 0) || !std::isfinite(farthest)) return std::nullopt;
-  for (int steps = most; steps > 0; --steps) {
+  for (int steps = max; steps > 0; --steps) {
     const auto step = static_cast<double>(farthest) / steps;
     if (!are_multiples(numbers, step)) continue;
     const auto rounded = static_cast<float>(step);

@@ -58,7 +58,7 @@ bool is_layer(const Graph& graph, const Node& node) {
 }
 
 // By no more than `most`.
-TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const std::vector<double>& by, double most) {
+TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const std::vector<double>& by, double max) {
   Tensor result(bias.dtype(), bias.sizes());
   for (std::size_t c = 0; c < by.size(); ++c) {
     if (!quant) {
@@ -67,7 +67,7 @@ TensorView moved(const Tensor& bias, const std::optional<Quant>& quant, const st
     }
     const auto scale = static_cast<double>(quant->scales[quant->scales.size() == 1 ? 0 : c]);
     const double q =
-        static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(std::clamp(by[c], -most, most) / scale);
+        static_cast<double>(bias.data<std::int32_t>()[c]) + std::nearbyint(std::clamp(by[c], -max, max) / scale);
     constexpr double kMax = 0x1p30;  // the sum that is added to it needs the rest
     result.mutable_data<std::int32_t>()[c] = static_cast<std::int32_t>(std::clamp(q, -kMax, kMax));
   }
@@ -202,12 +202,12 @@ class Corrector {
     // What the result's quantized values reach from end to end: a mean that is farther off is none that a bias can
     // mend.
     const TensorType& type = graph().type(node.outputs[0]);
-    double most = 0;
+    double max = 0;
     if (type.quant) {
       const QuantizedRange limits = quantized_range(type.dtype);
-      most = static_cast<double>(type.quant->scale()) * (limits.max - limits.min);
+      max = static_cast<double>(type.quant->scale()) * (limits.max - limits.min);
     }
-    graph().set_constant(bias, moved(old, graph().type(bias).quant, by, most));
+    graph().set_constant(bias, moved(old, graph().type(bias).quant, by, max));
     return true;
   }
 

@@ -209,21 +209,21 @@ class Equalizer {
       for (std::size_t c = 0; c < channels->min.size(); ++c) {
         const double own =
             std::max(std::abs(static_cast<double>(channels->min[c])), std::abs(static_cast<double>(channels->max[c])));
-        double& most = widest[channels_.find(first_[i] + static_cast<std::uint32_t>(c))];
-        most = std::max(most, own);
+        double& max = widest[channels_.find(first_[i] + static_cast<std::uint32_t>(c))];
+        max = std::max(max, own);
         double& of_stream = largest[streams_.find(i)];
         of_stream = std::max(of_stream, own);
       }
     }
     factors_.assign(is_fixed_.size(), 1);
     for (std::uint32_t i = 0; i < graph_.values().size(); ++i) {
-      const auto most = largest.find(streams_.find(i));
-      if (most == largest.end() || !(most->second > 0) || !std::isfinite(most->second)) continue;
+      const auto found = largest.find(streams_.find(i));
+      if (found == largest.end() || !(found->second > 0) || !std::isfinite(found->second)) continue;
       for (std::uint32_t c = first_[i]; c < first_[i + 1]; ++c) {
         const std::uint32_t root = channels_.find(c);
         if (is_fixed_[root] || !(widest[root] > 0)) continue;
-        factors_[c] = factor_of(most->second / widest[root]);
-        scaled_.insert(most->first);
+        factors_[c] = factor_of(found->second / widest[root]);
+        scaled_.insert(found->first);
       }
     }
     keep_worthy();
@@ -310,8 +310,8 @@ class Equalizer {
     double squares_before = 0;
     double squares_after = 0;
     const auto square_of = [&](std::size_t c) {
-      const auto most = static_cast<double>(std::max(-channels->second.min[c], channels->second.max[c]));
-      return most * most;
+      const auto magnitude = static_cast<double>(std::max(-channels->second.min[c], channels->second.max[c]));
+      return magnitude * magnitude;
     };
     if (channels != value.channels.end() && channels->second.min.size() == factors->size()) {
       double sum = 0;
@@ -330,9 +330,9 @@ class Equalizer {
       value.moments.sum = ExactSum(sum);
     } else {
       // Nothing is known of its channels: no number can be larger than the largest factor makes it.
-      const auto most = static_cast<float>(*std::ranges::max_element(*factors));
-      min = value.moments.min * (value.moments.min < 0 ? most : 1);
-      max = value.moments.max * (value.moments.max > 0 ? most : 1);
+      const auto factor = static_cast<float>(*std::ranges::max_element(*factors));
+      min = value.moments.min * (value.moments.min < 0 ? factor : 1);
+      max = value.moments.max * (value.moments.max > 0 ? factor : 1);
     }
     value.moments.min = min;
     value.moments.max = max;

@@ -117,9 +117,9 @@ class LayerSums {
     const std::size_t length = result_.length;
     const std::size_t rows = reader_.prepare(input);
     const std::size_t work = length * length * result_.groups;
-    const std::size_t most = std::min(kMaxRows, std::max<std::size_t>(kMaxLayerProducts / work, 1));
+    const std::size_t max = std::min(kMaxRows, std::max<std::size_t>(kMaxLayerProducts / work, 1));
     // Odd: rows of an image have an even number of places mostly, and all columns should be seen.
-    const std::size_t stride = std::max<std::size_t>(rows * samples / most, 1) | 1;
+    const std::size_t stride = std::max<std::size_t>(rows * samples / max, 1) | 1;
     std::ranges::fill(sample_, 0.0);
     std::size_t seen = 0;
     for (std::size_t row = offset_++ % stride; row < rows; row += stride, ++seen) {

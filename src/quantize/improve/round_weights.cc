@@ -21,7 +21,7 @@ std::vector<double> error_form(const LayerMoments& moments, std::size_t group, s
   return form;
 }
 
-void round_together(std::span<const float> weights, double scale, std::span<const double> form, int most,
+void round_together(std::span<const float> weights, double scale, std::span<const double> form, int max,
                     std::span<std::int8_t> quantized) {
   constexpr int kMaxRounds = 16;
   const std::size_t length = weights.size();
@@ -38,7 +38,7 @@ void round_together(std::span<const float> weights, double scale, std::span<cons
       const double* row = form.data() + i * length;
       if (!(row[i] > 0)) continue;
       const double wanted = quantized[i] - std::nearbyint(slope[i] / row[i]);
-      const double step = std::clamp<double>(wanted, -most, most) - quantized[i];
+      const double step = std::clamp<double>(wanted, -max, max) - quantized[i];
       // A step that gains nothing would be taken back in the next round.
       if (step == 0 || !(step * (2 * slope[i] + step * row[i]) < -1e-9 * row[i])) continue;
       quantized[i] = static_cast<std::int8_t>(quantized[i] + step);

@@ -17,7 +17,7 @@ std::vector<double> error_form(const LayerMoments& moments, std::size_t group, s
 
 // Starts with the quantized weights as they are, and moves one after the other by whole steps as long as the power of
 // the error falls. They stay in [-most, most].
-void round_together(std::span<const float> weights, double scale, std::span<const double> form, int most,
+void round_together(std::span<const float> weights, double scale, std::span<const double> form, int max,
                     std::span<std::int8_t> quantized);
 
 }  // namespace isthmus

@@ -90,8 +90,8 @@ Quant parameters_of(Range range, DType storage) {
   const double max = std::max(range.max, 0.0);
   Quant quant;
   if (storage == DType::kI16) {
-    const double most = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
-    quant.scales = {static_cast<float>(std::max(most / 32767, kMinScale))};
+    const double magnitude = max > min ? std::max(-min, max) : 1;  // of what is always zero any range will do
+    quant.scales = {static_cast<float>(std::max(magnitude / 32767, kMinScale))};
     return quant;
   }
   const double scale = max > min ? std::max((max - min) / 255, kMinScale) : 1;

@@ -26,8 +26,8 @@ constexpr double kHair = 1 + 0x1p-20;
 void widen(Group& group, double scale) {
   if (scale <= static_cast<double>(group.quant.scale())) return;
   group.quant.scales[0] = static_cast<float>(scale);
-  const double least = group.storage == DType::kI16 ? -32768 : -128;
-  group.range = {scale * (least - group.quant.zero_point), scale * (-1 - least - group.quant.zero_point)};
+  const double min = group.storage == DType::kI16 ? -32768 : -128;
+  group.range = {scale * (min - group.quant.zero_point), scale * (-1 - min - group.quant.zero_point)};
 }
 
 double slope_of(const Node& node) {
@@ -81,8 +81,8 @@ class Sweep {
   // what the bias is corrected by.
   void visit(NodeId id, const SumLimit& limit, double reach) {
     Scale result{&plan_.groups[*plan_.group_of[graph_[id].outputs[0].index]], nullptr, 0, {}};
-    const double least = scale_of({id, 0}).value() * reach / (limit.max_scaled / 4);
-    if (result.value() < least) raise(result, least * kHair);
+    const double min = scale_of({id, 0}).value() * reach / (limit.max_scaled / 4);
+    if (result.value() < min) raise(result, min * kHair);
   }
 
   // Whether there was anything to raise.

@@ -38,10 +38,10 @@ Quant constant_parameters(const Graph& graph, ValueId id, Range range, DType sto
   const Tensor data = is_searched ? Tensor::from(*constant->data) : Tensor();
   const auto step = is_searched && data.dtype() == DType::kF32 ? grid_of(data.data<float>(), kMaxSteps) : std::nullopt;
   if (!step) return parameters_of(range, storage);
-  const double least = std::round(std::min(range.min, 0.0) / static_cast<double>(*step));
-  const double most = std::round(std::max(range.max, 0.0) / static_cast<double>(*step));
-  if (most - least > kMaxSteps) return parameters_of(range, storage);
-  return {{*step}, static_cast<std::int32_t>(-128 - least), -1};
+  const double min = std::round(std::min(range.min, 0.0) / static_cast<double>(*step));
+  const double max = std::round(std::max(range.max, 0.0) / static_cast<double>(*step));
+  if (max - min > kMaxSteps) return parameters_of(range, storage);
+  return {{*step}, static_cast<std::int32_t>(-128 - min), -1};
 }
 
 }  // namespace

@@ -23,23 +23,23 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
     if (plan.precision[n] != Precision::kQuantized || def(node.op).flow != QFlow::kJoinsInputs) continue;
     const Value* narrow = nullptr;
     const Value* wide = nullptr;
-    double least = 0;
-    double most = 0;
+    double min = 0;
+    double max = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_data_input(node.op, i)) continue;
       const auto range = ranges.own(node.inputs[i]);
       if (!range || !(range->max > range->min)) continue;
       const double own = range->max - range->min;
-      if (narrow == nullptr || own < least) std::tie(narrow, least) = std::pair(&graph[node.inputs[i]], own);
-      if (wide == nullptr || own > most) std::tie(wide, most) = std::pair(&graph[node.inputs[i]], own);
+      if (narrow == nullptr || own < min) std::tie(narrow, min) = std::pair(&graph[node.inputs[i]], own);
+      if (wide == nullptr || own > max) std::tie(wide, max) = std::pair(&graph[node.inputs[i]], own);
     }
     const double worth_saying = kJoinBits + spare_bits(plan.group(node.outputs[0])->storage);
-    if (narrow == nullptr || portable::log2(most / least) < worth_saying) continue;
+    if (narrow == nullptr || portable::log2(max / min) < worth_saying) continue;
     diagnostics.warn(
         "join-loses-bits", graph[node.outputs[0]].name,
         fmt::format("{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
                     "{:.4g}); scale one of them in the model, or return them apart",
-                    node_text(graph, node), narrow->name, least, portable::log2(most / least), wide->name, most));
+                    node_text(graph, node), narrow->name, min, portable::log2(max / min), wide->name, max));
   }
 }
 

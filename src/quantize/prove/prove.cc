@@ -282,11 +282,11 @@ class Proof {
   Expected<void> is_pinned(const Node& node, ValueId id, const PinRow& pin) const {
     if (!is_quantized(id)) return {};
     const QuantizedType& limits = *quantized_type(graph_.type(id).dtype);
-    const auto least = static_cast<double>(limits.min);
+    const auto min = static_cast<double>(limits.min);
     const auto greatest = static_cast<double>(limits.max);
     const double scale =
-        limits.is_symmetric ? std::max(pin.min / least, pin.max / greatest) : (pin.max - pin.min) / (greatest - least);
-    const double zero_point = limits.is_symmetric ? 0 : std::nearbyint(least - pin.min / scale);
+        limits.is_symmetric ? std::max(pin.min / min, pin.max / greatest) : (pin.max - pin.min) / (greatest - min);
+    const double zero_point = limits.is_symmetric ? 0 : std::nearbyint(min - pin.min / scale);
     if (quant(id).scale() == static_cast<float>(scale) && quant(id).zero_point == zero_point) return {};
     return broken(
         node, pin.because,

@@ -45,7 +45,7 @@ bool is_conversion(const Node& node) {
 
 std::string described(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
-  if (!type.quant) return fmt::format("%{} is {}", graph[id].name, type_text(graph, type));
+  if (!type.quant) return typed_name(graph, id);
   std::string scales;
   constexpr std::size_t kShown = 4;
   for (std::size_t i = 0; i < std::min(kShown, type.quant->scales.size()); ++i) {

@@ -84,8 +84,8 @@ Expected<void> keeps_sums(const Graph& graph, const IntegerRules& rules, const N
   if (weights == nullptr || !weights->data) return {};
   const Quant& from = quant_of(graph, node.inputs[0]);
   const QuantizedType& limits = *quantized_type(graph.type(node.inputs[0]).dtype);
-  const auto least = static_cast<double>(limits.min - from.zero_point);
-  const auto most = static_cast<double>(limits.max - from.zero_point);
+  const auto min = static_cast<double>(limits.min - from.zero_point);
+  const auto max = static_cast<double>(limits.max - from.zero_point);
   const TensorType& type = graph.type(node.inputs[1]);
   const std::size_t axis = static_cast<std::size_t>(weight_axis(node.op, node.attrs, type.shape).value_or(1));
   const auto channels = static_cast<std::size_t>(weights->data->sizes[axis]);
@@ -104,7 +104,7 @@ Expected<void> keeps_sums(const Graph& graph, const IntegerRules& rules, const N
     const double up = above[c % channels];
     const double down = below[c % channels];
     const double sum =
-        std::max(std::abs(biases[c] + up * most + down * least), std::abs(biases[c] + up * least + down * most));
+        std::max(std::abs(biases[c] + up * max + down * min), std::abs(biases[c] + up * min + down * max));
     const double ratio = static_cast<double>(scaled[std::min(c, scaled.size() - 1)]);
     if (sum <= limit->max_sum && sum * ratio <= limit->max_scaled) continue;
     return broken(graph, node, limit->because,

@@ -42,7 +42,7 @@ std::optional<std::uint32_t> GainQueue::best(double left) {
   std::optional<std::pair<int, Rank>> best;
   std::optional<std::uint32_t> found;
   std::vector<Entry> seen;
-  while (!heap_.empty() && (!best || heap_.front().most >= -best->first)) {
+  while (!heap_.empty() && (!best || heap_.front().max >= -best->first)) {
     std::ranges::pop_heap(heap_);
     const Entry entry = heap_.back();
     heap_.pop_back();
@@ -83,15 +83,15 @@ void GainQueue::renew() {
   heap_.clear();
   for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
     if (!candidates_[i].is_open) continue;
-    if (const auto most = most_of(candidates_[i])) heap_.push_back({*most, i, candidates_[i].version});
+    if (const auto max = max_of(candidates_[i])) heap_.push_back({*max, i, candidates_[i].version});
   }
   std::ranges::make_heap(heap_);
 }
 
 void GainQueue::push(std::uint32_t candidate) {
-  const auto most = most_of(candidates_[candidate]);
-  if (!most) return;
-  heap_.push_back({*most, candidate, candidates_[candidate].version});
+  const auto max = max_of(candidates_[candidate]);
+  if (!max) return;
+  heap_.push_back({*max, candidate, candidates_[candidate].version});
   std::ranges::push_heap(heap_);
 }
 
@@ -108,14 +108,14 @@ std::optional<int> GainQueue::gain_of(const Candidate& candidate) const {
 
 // What takes noise away gains most where just enough is left without it; what adds some loses least where there is
 // much.
-std::optional<int> GainQueue::most_of(const Candidate& candidate) const {
+std::optional<int> GainQueue::max_of(const Candidate& candidate) const {
   constexpr double kRounding = 1 + 1e-9;
   double sum = 0;
   for (std::size_t o = 0; o < noise_.size(); ++o) {
     const double less = candidate.less[o];
     const double noise = less > 0 ? std::clamp(enough_ + less, min_noise_[o], max_noise_[o]) : max_noise_[o];
-    const double most = gain(noise, less, enough_);
-    sum += most > 0 ? kRounding * most : most / kRounding;
+    const double max = gain(noise, less, enough_);
+    sum += max > 0 ? kRounding * max : max / kRounding;
   }
   return steps_of(sum, candidate.cost);
 }

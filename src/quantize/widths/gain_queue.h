@@ -48,7 +48,7 @@ class GainQueue {
     Rank rank;
   };
   struct Entry {
-    int most = 0;  // that the gain can be, in steps
+    int max = 0;  // that the gain can be, in steps
     std::uint32_t candidate = 0;
     std::uint32_t version = 0;
     auto operator<=>(const Entry&) const = default;
@@ -59,7 +59,7 @@ class GainQueue {
   bool is_stale() const;
   // In steps, with the noise as it is; nothing where it is too little.
   std::optional<int> gain_of(const Candidate& candidate) const;
-  std::optional<int> most_of(const Candidate& candidate) const;
+  std::optional<int> max_of(const Candidate& candidate) const;
   std::optional<int> steps_of(double gain, double cost) const;
 
   Powers noise_;

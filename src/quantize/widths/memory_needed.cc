@@ -18,7 +18,7 @@ MemoryNeeded::MemoryNeeded(const Graph& graph) : first_(graph.values().size(), 0
     for (const ValueId input : node.inputs) last_[input.index] = std::max(last_[input.index], depth);
   }
   while (leaves_ < graph.nodes().size() + 2) leaves_ *= 2;
-  most_.assign(2 * leaves_, 0.0);
+  max_.assign(2 * leaves_, 0.0);
   added_.assign(2 * leaves_, 0.0);
 }
 
@@ -27,14 +27,14 @@ void MemoryNeeded::add(std::size_t place, std::size_t low, std::size_t high, std
                        double bytes) {
   if (begin >= high || end <= low) return;
   if (begin <= low && high <= end) {
-    most_[place] += bytes;
+    max_[place] += bytes;
     added_[place] += bytes;
     return;
   }
   const std::size_t middle = low + (high - low) / 2;
   add(2 * place, low, middle, begin, end, bytes);
   add(2 * place + 1, middle, high, begin, end, bytes);
-  most_[place] = std::max(most_[2 * place], most_[2 * place + 1]) + added_[place];
+  max_[place] = std::max(max_[2 * place], max_[2 * place + 1]) + added_[place];
 }
 
 }  // namespace isthmus

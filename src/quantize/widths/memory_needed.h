@@ -21,14 +21,14 @@ class MemoryNeeded {
   void add_while_made(std::uint32_t value, double bytes) {
     add(1, 0, leaves_, first_[value], first_[value] + 1, bytes);
   }
-  double most() const { return most_[1]; }
+  double max() const { return max_[1]; }
 
  private:
   void add(std::size_t place, std::size_t low, std::size_t high, std::size_t begin, std::size_t end, double bytes);
 
   std::vector<std::size_t> first_, last_;  // by value: the depths at which it lives
   std::size_t leaves_ = 1;
-  std::vector<double> most_, added_;  // a binary tree over all depths: the most below, and what all of them have
+  std::vector<double> max_, added_;  // a binary tree over all depths: the most below, and what all of them have
 };
 
 }  // namespace isthmus

@@ -45,12 +45,12 @@ LayerNoise layer_noise(const Graph& graph, const Node& node) {
   const std::size_t length = data.data<float>().size() / channels;
   LayerNoise result;
   for (std::size_t c = 0; c < channels; ++c) {
-    double most = 0;
+    double max = 0;
     for (const float weight : data.data<float>().subspan(c * length, length)) {
       result.gain += static_cast<double>(weight) * static_cast<double>(weight);
-      most = std::max(most, std::abs(static_cast<double>(weight)));
+      max = std::max(max, std::abs(static_cast<double>(weight)));
     }
-    result.of_weights += most / kQuantMax * most / kQuantMax / 12 * static_cast<double>(length);
+    result.of_weights += max / kQuantMax * max / kQuantMax / 12 * static_cast<double>(length);
   }
   return {result.gain / static_cast<double>(channels), result.of_weights / static_cast<double>(channels)};
 }

@@ -71,7 +71,7 @@ class Widener {
     GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all, kEnough);
     for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
     for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
-    const double max_memory = std::max(kMaxMemory * memory_.most(), memory_.most() + kFreeBytes);
+    const double max_memory = std::max(kMaxMemory * memory_.max(), memory_.max() + kFreeBytes);
     double left = share * all;
     while (const auto best = queue.best(left)) {
       const std::vector<std::uint32_t> sets = narrow_sets_of(*best);
@@ -268,9 +268,9 @@ class Widener {
     queue.set(candidate, cost, std::move(less), {true, structure_[node.outputs[0].index], n});
   }
   std::uint64_t min_structure(std::uint32_t set) const {
-    std::uint64_t least = structure_[set];
-    for (const std::uint32_t v : members_[set]) least = std::min(least, structure_[v]);
-    return least;
+    std::uint64_t min = structure_[set];
+    for (const std::uint32_t v : members_[set]) min = std::min(min, structure_[v]);
+    return min;
   }
   double cost_of_all() {
     if (costs_.is_known()) return costs_.of_all(is_wide_).cycles;
@@ -304,7 +304,7 @@ class Widener {
   }
 
   // Whether the sets fit in 16 bits. If one alone does not, it never will.
-  bool take_memory(const std::vector<std::uint32_t>& sets, double most) {
+  bool take_memory(const std::vector<std::uint32_t>& sets, double max) {
     if (std::ranges::any_of(sets, [&](std::uint32_t set) { return is_rejected_[set]; })) return false;
     const auto add_bytes = [&](double factor) {
       for (const std::uint32_t set : sets) {
@@ -325,7 +325,7 @@ class Widener {
       working_[n] = bytes;
     };
     for (const std::uint32_t n : nodes) set_working(n, costs_.of(n, widened).working_bytes);
-    if (memory_.most() <= most) return true;
+    if (memory_.max() <= max) return true;
     for (const std::uint32_t n : nodes) set_working(n, before[n]);
     add_bytes(-1);
     if (sets.size() == 1) is_rejected_[sets[0]] = true;

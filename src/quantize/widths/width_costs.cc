@@ -64,7 +64,7 @@ WidthCosts::Total WidthCosts::of_all(const std::vector<bool>& is_wide) {
     if (!graph_.nodes()[n].outputs.empty())
       memory.add_while_made(graph_.nodes()[n].outputs[0].index, cost.working_bytes);
   }
-  total.bytes = memory.most();
+  total.bytes = memory.max();
   return total;
 }
 

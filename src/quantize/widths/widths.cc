@@ -133,15 +133,15 @@ class WidthChooser {
       if (!is_join || !must_share(rules_, node.op)) continue;
       const std::uint32_t set = sets_.find(node.outputs[0].index);
       if (is_narrow_[set]) continue;
-      double least = std::numeric_limits<double>::infinity();
-      double most = 0;
+      double min = std::numeric_limits<double>::infinity();
+      double max = 0;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!is_data_input(node.op, i)) continue;
         const Range range = TRY(ranges_.own(node.inputs[i]));
-        if (range.max > range.min) least = std::min(least, range.max - range.min);
-        most = std::max(most, range.max - range.min);
+        if (range.max > range.min) min = std::min(min, range.max - range.min);
+        max = std::max(max, range.max - range.min);
       }
-      if (most > 0 && portable::log2(most / least) >= kJoinBits) is_wanted_[set] = true;
+      if (max > 0 && portable::log2(max / min) >= kJoinBits) is_wanted_[set] = true;
     }
     return {};
   }

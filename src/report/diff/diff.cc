@@ -82,8 +82,8 @@ std::string type_text(const anatomy::Value& value) {
 }
 std::string scales_text(const Quant& quant) {
   if (quant.scales.size() == 1) return fmt::format("{:.6g}", quant.scales[0]);
-  const auto [least, most] = std::ranges::minmax_element(quant.scales);
-  return fmt::format("{} of {:.6g} to {:.6g}", quant.scales.size(), *least, *most);
+  const auto [min, max] = std::ranges::minmax_element(quant.scales);
+  return fmt::format("{} of {:.6g} to {:.6g}", quant.scales.size(), *min, *max);
 }
 
 // What differs between two nodes that are counterparts.

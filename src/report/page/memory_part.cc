@@ -57,13 +57,13 @@ Json memory_part(const Outcome& outcome) {
     change[blocks[i].last + 1] -= static_cast<std::int64_t>(*bytes);
   }
   Json live = Json::array();
-  std::int64_t now = 0, most = -1;
+  std::int64_t now = 0, max = -1;
   std::size_t peak = 0;
   for (std::size_t step = 0; step < order.size(); ++step) {
     now += change[step];
     live.push_back(now);
-    if (now > most) {
-      most = now;
+    if (now > max) {
+      max = now;
       peak = step;
     }
   }

@@ -37,11 +37,11 @@ Json histogram_json(const ValueStatistics& statistics) {
   std::vector<double> bins(kBins);
   add_half(statistics.histogram.negative, -1, low, high, bins);
   add_half(statistics.histogram.positive, 1, low, high, bins);
-  const double most = std::max(1.0, std::ranges::max(bins));
+  const double max = std::max(1.0, std::ranges::max(bins));
   Json counts = Json::array();
   for (const double bin : bins) {
     // What occurs at all stays visible.
-    counts.push_back(static_cast<std::uint64_t>(std::ceil(bin / most * kFullBar)));
+    counts.push_back(static_cast<std::uint64_t>(std::ceil(bin / max * kFullBar)));
   }
   const double all = static_cast<double>(std::max<std::uint64_t>(1, statistics.histogram.count()));
   return {{"min", brief(moments.min)},
@@ -73,9 +73,9 @@ Json quant_json(const TensorType& type) {
 std::optional<std::uint64_t> bytes_of(const Graph& graph, ValueId id) {
   double bytes = static_cast<double>(size_of(graph.type(id).dtype));
   for (const Dim dim : graph.type(id).shape) {
-    const auto most = graph.exprs().bounds(dim).max;
-    if (!most) return std::nullopt;
-    bytes *= static_cast<double>(*most);
+    const auto max = graph.exprs().bounds(dim).max;
+    if (!max) return std::nullopt;
+    bytes *= static_cast<double>(*max);
   }
   constexpr double kMaxBytes = 1e15;  // no device has more, and JSON has it exactly
   return static_cast<std::uint64_t>(std::min(bytes, kMaxBytes));

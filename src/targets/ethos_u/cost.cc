@@ -251,9 +251,9 @@ class Walk {
           taps += ceiling(1.0 * std::min(weight[0] - y, kPart) * std::min(weight[1] - x, kPart), 4);
         }
       }
-      const double least = machine_.is_u85 ? kWeightCycles * static_cast<double>(machine_.lanes_deep) : 0;
+      const double min = machine_.is_u85 ? kWeightCycles * static_cast<double>(machine_.lanes_deep) : 0;
       const double deep = ceiling(out[3], static_cast<double>(machine_.lanes_deep));
-      return 150 + std::max({taps * deep * std::max(4 * across(out) * width, least), written, read});
+      return 150 + std::max({taps * deep * std::max(4 * across(out) * width, min), written, read});
     }
     const double parts = positions(op);
     const double columns = parts == 1 ? across(out) : 1;
@@ -266,8 +266,8 @@ class Walk {
     const double by_taps = ceiling(taps, 4 / width) * 4 / width * ceiling(channels, 8) * 8;
     const double steps = std::min(by_depth, by_taps) * width / block;
     // Weights are decoded no faster than this.
-    const double least = machine_.is_u85 ? 16 : 4;
-    const double computed = deep * steps * std::max(columns, least);
+    const double min = machine_.is_u85 ? 16 : 4;
+    const double computed = deep * steps * std::max(columns, min);
     return parts * (150 + std::max({computed, written / parts, read}));
   }
 

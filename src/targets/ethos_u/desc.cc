@@ -1,8 +1,6 @@
 // What Ethos-U and TOSA's integer profile need.
 #include "targets/ethos_u/desc.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -203,15 +201,13 @@ bool is_quantized_or_moves(const TensorType& type, QFlow flow) {
 // Of the values that a quantized node computes with: floats have no place on the device, plain integers only move.
 std::optional<Reason> value_refusal(const Graph& graph, const Node& node) {
   const OpDef& row = def(node.op);
-  const auto named = [&](ValueId id) {
-    return fmt::format("%{} is {}", graph[id].name, type_text(graph, graph.type(id)));
-  };
   const auto check = [&](ValueId id) -> std::optional<Reason> {
     const TensorType& type = graph.type(id);
-    if (is_floating(type.dtype) && type.dtype != DType::kF32) return Reason{ReasonCode::kOtherFloat, named(id)};
-    if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, named(id)};
+    if (is_floating(type.dtype) && type.dtype != DType::kF32)
+      return Reason{ReasonCode::kOtherFloat, typed_name(graph, id)};
+    if (is_floating(type.dtype)) return Reason{ReasonCode::kFloatValue, typed_name(graph, id)};
     if (!is_quantized_or_moves(type, row.flow))
-      return Reason{ReasonCode::kQuantizedType, named(id) + ", not quantized"};
+      return Reason{ReasonCode::kQuantizedType, typed_name(graph, id) + ", not quantized"};
     return std::nullopt;
   };
   if (auto reason = check(node.outputs[0])) return reason;

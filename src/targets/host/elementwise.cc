@@ -61,14 +61,14 @@ std::pair<double, double> numbers_of(DType dtype) {
 Expected<void> write_clamp(NodeWriter& node) {
   const auto& [min, max] = node.as<ClampAttrs>();
   const DType dtype = node.type(0).dtype;
-  const auto [least, most] = numbers_of(dtype);
-  if (std::isnan(min) || std::isnan(max) || min > most || max < least) {
+  const auto [lowest, highest] = numbers_of(dtype);
+  if (std::isnan(min) || std::isnan(max) || min > highest || max < lowest) {
     return fail(
         ErrorKind::kUnsupported,
         fmt::format("ExecuTorch's kernel clamps at numbers of {}, which {} and {} are not", name_of(dtype), min, max));
   }
-  const bool has_min = min >= least;
-  const bool has_max = max <= most;
+  const bool has_min = min >= lowest;
+  const bool has_max = max <= highest;
   const pte::ValueIndex x = TRY(node.input(0));
   if (!has_min && !has_max) {
     return node.finish(names::kConvert, node.cast_arguments(x, node.type(0).rank()));

@@ -83,11 +83,11 @@ bool NodeWriter::is_never(std::size_t input, double number) const {
     return std::ranges::none_of(numbers, [&](auto each) { return static_cast<double>(each) == number; });
   });
 }
-bool NodeWriter::is_within(std::size_t input, double least, double most) const {
+bool NodeWriter::is_within(std::size_t input, double min, double max) const {
   return with_numbers(graph_, node_.inputs[input], [&](auto numbers) {
     return std::ranges::all_of(numbers, [&](auto each) {
       const auto number = static_cast<double>(each);
-      return number >= least && number <= most;
+      return number >= min && number <= max;
     });
   });
 }

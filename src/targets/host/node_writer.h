@@ -34,7 +34,7 @@ class NodeWriter {
   std::optional<double> known_number(std::size_t input) const;
   std::optional<std::int64_t> known_integer(std::size_t input) const;
   bool is_never(std::size_t input, double number) const;
-  bool is_within(std::size_t input, double least, double most) const;
+  bool is_within(std::size_t input, double min, double max) const;
 
   // Arguments. An input that the node has not is none.
   Expected<Index> input(std::size_t i);

@@ -52,14 +52,14 @@ Expected<pte::ValueIndex> ProgramValues::scratch(const TensorType& type, const O
   tensor.dtype = type.dtype;
   tensor.dim_order = order;
   for (const Dim dim : type.shape) {
-    const auto most = exprs_.bounds(dim).max;
-    if (!most || *most > std::numeric_limits<std::int32_t>::max()) {
+    const auto max = exprs_.bounds(dim).max;
+    if (!max || *max > std::numeric_limits<std::int32_t>::max()) {
       return fail(
           ErrorKind::kUnsupported,
           fmt::format("the size {} has no upper bound; fix it with --batch, --max-batch or --shape", exprs_.text(dim)));
     }
     if (!dim.is_fixed()) tensor.dynamism = pte::Dynamism::kBounded;
-    tensor.sizes.push_back(static_cast<std::int32_t>(*most));
+    tensor.sizes.push_back(static_cast<std::int32_t>(*max));
   }
   tensor.allocation = pte::Allocation{};
   return add(std::move(tensor));

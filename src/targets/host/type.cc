@@ -70,10 +70,10 @@ Expected<void> write_dequantize(NodeWriter& node) {
                                             names::kDequantizeChannels};
   const DequantizeAttrs& attrs = node.as<DequantizeAttrs>();
   const DType storage = node.type(0).dtype;
-  const auto [least, most] = TRY(range_of(storage));
+  const auto [min, max] = TRY(range_of(storage));
   return write_with_parameters(
       node, kKernels, attrs.axis,
-      {node.integer(least), node.integer(most), TRY(node.element_type(storage)), TRY(node.element_type(attrs.dtype))});
+      {node.integer(min), node.integer(max), TRY(node.element_type(storage)), TRY(node.element_type(attrs.dtype))});
 }
 
 // To the type of the result, in its own order of memory.

@@ -154,13 +154,13 @@ Expected<void> want_zero_point(const Operand& operand, std::string_view what) {
 }
 
 Expected<void> want_numbers(std::span<const std::int32_t> numbers, std::string_view what, std::size_t count,
-                            std::int64_t least, std::int64_t most) {
+                            std::int64_t min, std::int64_t max) {
   if (numbers.size() != count)
     return bad_input(fmt::format("{} has {} numbers instead of {}", what, numbers.size(), count));
   for (const std::int32_t number : numbers) {
-    if (number < least || number > most) {
+    if (number < min || number > max) {
       return bad_input(
-          fmt::format("{} is [{}], but its numbers are from {} to {}", what, fmt::join(numbers, ","), least, most));
+          fmt::format("{} is [{}], but its numbers are from {} to {}", what, fmt::join(numbers, ","), min, max));
     }
   }
   return {};

@@ -65,7 +65,7 @@ Expected<void> want_constant(const Operand& operand, std::string_view what);
 // A constant of one element that is 0 unless the type is i8.
 Expected<void> want_zero_point(const Operand& operand, std::string_view what);
 Expected<void> want_numbers(std::span<const std::int32_t> numbers, std::string_view what, std::size_t count,
-                            std::int64_t least, std::int64_t most);
+                            std::int64_t min, std::int64_t max);
 Expected<void> want_axis(std::int64_t axis, const Operand& operand);
 // (extent / stride) + 1, which must come out even and be the size that the output has along the axis.
 Expected<void> want_steps(const Operand& output, std::size_t axis, std::int64_t extent, std::int64_t stride);

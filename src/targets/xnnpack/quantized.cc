@@ -45,8 +45,7 @@ class QuantizedNode {
   const TensorType& result() const { return type(node_.outputs[0]); }
   std::string named(ValueId id) const {
     const TensorType& of = type(id);
-    return fmt::format("%{} is {}{}", graph_[id].name, type_text(graph_, of),
-                       of.quant ? " with " + quant_text(*of.quant) : "");
+    return typed_name(graph_, id) + (of.quant ? " with " + quant_text(*of.quant) : "");
   }
   bool is_quantized() const {
     return result().quant || std::ranges::any_of(node_.inputs, [&](ValueId id) { return type(id).quant.has_value(); });
@@ -175,17 +174,17 @@ std::optional<Reason> parameters_refusal(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
   const Quant& quant = *type.quant;
   const auto refuse = [&](std::string_view what) {
-    return Reason{ReasonCode::kDType, fmt::format("%{} is {} with {}", graph[id].name, type_text(graph, type), what)};
+    return Reason{ReasonCode::kDType, fmt::format("{} with {}", typed_name(graph, id), what)};
   };
   const bool is_bias = type.dtype == DType::kI32 && graph.constant(id) != nullptr;
   if (type.dtype != DType::kI8 && type.dtype != DType::kU8 && !is_bias) return refuse("scales");
   if (!std::ranges::all_of(quant.scales, [](float scale) { return std::isnormal(scale) && scale > 0; })) {
     return refuse("scale is not a positive finite number");
   }
-  const std::int32_t least = type.dtype == DType::kU8 ? 0 : kQuantMin;
+  const std::int32_t min = type.dtype == DType::kU8 ? 0 : kQuantMin;
   const bool is_zero_point = is_bias || quant.axis >= 0
                                  ? quant.zero_point == 0
-                                 : quant.zero_point >= least && quant.zero_point <= least + kQuantMax - kQuantMin;
+                                 : quant.zero_point >= min && quant.zero_point <= min + kQuantMax - kQuantMin;
   if (!is_zero_point) return refuse(fmt::format("zero point {}", quant.zero_point));
   if (quant.axis < 0) return quant.scales.size() == 1 ? std::nullopt : std::optional(refuse("several scales"));
   const auto axis = static_cast<std::size_t>(quant.axis);

@@ -155,20 +155,20 @@ class Picker {
   }
   // Whether the axis can be cut into blocks of the period's step so that each holds one pattern.
   static bool fits(const Ints& positions, const Period& period) {
-    const auto [least, most] = std::ranges::minmax(pattern_of(positions, period));
-    return most - least < period.step;
+    const auto [min, max] = std::ranges::minmax(pattern_of(positions, period));
+    return max - min < period.step;
   }
 
   // Cuts the axis into blocks and takes the same positions of each. A last block that is not whole is filled up.
   Replacement in_blocks(const Ints& positions, const Period& period) {
     Ints pattern = pattern_of(positions, period);
-    const auto [least, most] = std::ranges::minmax(pattern);
+    const auto [min, max] = std::ranges::minmax(pattern);
     const std::int64_t blocks = times(positions, period);
     const std::int64_t needed = blocks * period.step;
     // Preferably blocks that need no filling.
     const std::int64_t latest = size_ - needed;
-    std::int64_t start = least;
-    if (latest < least && latest >= 0 && most - latest < period.step) start = latest;
+    std::int64_t start = min;
+    if (latest < min && latest >= 0 && max - latest < period.step) start = latest;
     const Frame frame = TRY(framed(site_, x_, axis_, 1));
     ValueId value = TRY(emitter_.slice(frame.value, frame.axis, start, std::min(size_, start + needed)));
     if (start + needed > size_) value = TRY(padded(emitter_, value, frame.axis, {0, start + needed - size_}));

@@ -95,18 +95,18 @@ Replacement logsumexp(const Site& site) {
   const Ints& axes = site.attrs<ReduceAttrs>().axes;
   if (!is_reducible(site, axes)) return unchanged();
   Emitter& emitter = site.emitter;
-  const ValueId most = TRY(finite_greatest(emitter, site.inputs[0], axes));
-  const ValueId powers = TRY(emitter.unary(Op::kExp, TRY(emitter.binary(Op::kSub, site.inputs[0], most))));
+  const ValueId max = TRY(finite_greatest(emitter, site.inputs[0], axes));
+  const ValueId powers = TRY(emitter.unary(Op::kExp, TRY(emitter.binary(Op::kSub, site.inputs[0], max))));
   const ValueId log = TRY(emitter.unary(Op::kLog, TRY(sum_keeping(emitter, powers, axes))));
-  return replaced_by(emitter.reshape(TRY(emitter.binary(Op::kAdd, log, most)), site.result().shape));
+  return replaced_by(emitter.reshape(TRY(emitter.binary(Op::kAdd, log, max)), site.result().shape));
 }
 
 Replacement log_softmax(const Site& site) {
   const Ints axes{site.attrs<AxisAttrs>().axis};
   if (site.result().rank() == 0 || !is_reducible(site, axes)) return unchanged();
   Emitter& emitter = site.emitter;
-  const ValueId most = TRY(finite_greatest(emitter, site.inputs[0], axes));
-  const ValueId lower = TRY(emitter.binary(Op::kSub, site.inputs[0], most));
+  const ValueId max = TRY(finite_greatest(emitter, site.inputs[0], axes));
+  const ValueId lower = TRY(emitter.binary(Op::kSub, site.inputs[0], max));
   const ValueId sum = TRY(sum_keeping(emitter, TRY(emitter.unary(Op::kExp, lower)), axes));
   return replaced_by(emitter.binary(Op::kSub, lower, TRY(emitter.unary(Op::kLog, sum))));
 }

@@ -4,28 +4,23 @@
 #include <isthmus/isthmus.h>
 #include <isthmus/isthmus_c.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "support/command_line.h"
+#include "support/files.h"
 #include "support/models.h"
 
 namespace isthmus::api_test {
 namespace {
 
+using test::contents;
 using test::Finished;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
 const std::string kModel = "tests/models/fmnist/cnn.pt2";
 const std::string kData = "tests/models/fmnist/calib_32.npz";
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string path_of(const std::string& file) { return (test::source_dir() / file).string(); }
 

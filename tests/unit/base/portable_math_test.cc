@@ -19,13 +19,13 @@ struct Function {
   const char* name;
   double (*ours)(double);
   double (*theirs)(double);
-  double least, most;  // arguments
+  double min, max;  // arguments
 };
 void PrintTo(const Function& function, std::ostream* out) { *out << function.name; }
 
-#define ISTHMUS_FUNCTION(name, least, most)                                   \
-  Function {                                                                  \
-#name, portable::name, [](double x) { return std::name(x); }, least, most \
+#define ISTHMUS_FUNCTION(name, min, max)                                   \
+  Function {                                                               \
+#name, portable::name, [](double x) { return std::name(x); }, min, max \
   }
 const Function kFunctions[] = {
     ISTHMUS_FUNCTION(exp, -750, 715), ISTHMUS_FUNCTION(exp2, -1080, 1030), ISTHMUS_FUNCTION(expm1, -3, 3),
@@ -69,13 +69,13 @@ TEST_P(PortableMath, IsCloseToTheLibrarys) {
   // erfc is 1 - erf where that is small but not tiny.
   const double units = function.ours == static_cast<double (*)(double)>(portable::erfc) ? 2000 : 16;
   std::mt19937 random(1);
-  std::uniform_real_distribution<double> numbers(function.least, function.most);
+  std::uniform_real_distribution<double> numbers(function.min, function.max);
   for (int i = 0; i < 20000; ++i) {
     const double x = numbers(random);
     ASSERT_TRUE(is_close(function.ours(x), function.theirs(x), units))
         << x << ": " << function.ours(x) << " " << function.theirs(x);
     const double small = x * 0x1p-30;
-    if (small >= function.least) {
+    if (small >= function.min) {
       ASSERT_TRUE(is_close(function.ours(small), function.theirs(small), units)) << small;
     }
   }
@@ -108,7 +108,7 @@ TEST(PortableBits, AreTheSameEverywhere) {
   std::uint64_t hash = 1469598103934665603U;
   for (const Function& function : kFunctions) {
     for (int i = 0; i <= 1000; ++i) {
-      const double x = function.least + (function.most - function.least) * i / 1000;
+      const double x = function.min + (function.max - function.min) * i / 1000;
       const double y = function.ours(x);
       if (!std::isnan(y)) hash = (hash ^ std::bit_cast<std::uint64_t>(y)) * 1099511628211U;
     }

@@ -13,6 +13,7 @@
 #include "media/image.h"
 #include "session/labels.h"
 #include "support/calls.h"
+#include "support/files.h"
 
 namespace isthmus::media_test {
 namespace {
@@ -56,21 +57,8 @@ std::string wav_of(std::uint16_t channels, const std::vector<std::int16_t>& numb
          little(size, 4) + data;
 }
 
-class MediaTest : public testing::Test {
+class MediaTest : public test::FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "isthmus_media_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    const fs::path path = folder_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path.string();
-  }
   Expected<std::vector<Tensor>> read(const std::string& path, const Graph& graph, const SampleOptions& options = {}) {
     auto samples = TRY(open_samples(path, graph, options, diagnostics_));
     std::vector<Tensor> all;
@@ -83,7 +71,6 @@ class MediaTest : public testing::Test {
     return all ? "" : all.error().text();
   }
 
-  fs::path folder_;
   Diagnostics diagnostics_;
 };
 
@@ -221,7 +208,7 @@ TEST_F(SamplesOfCommands, OneRunServesAllOpenings) {
 TEST_F(SamplesOfCommands, EndlessCommandIsStoppedAfterEnough) {
   const std::string array = write("array", text_of(*write_npy(test::floats({1}, {1}).view())));
   const std::string command = "cmd:sh -c 'while cat " + array + "; do :; done'";
-  EXPECT_THAT(*read(command, graph_of("  input %x : f32[1,1]"), {.most = 5}), SizeIs(5));
+  EXPECT_THAT(*read(command, graph_of("  input %x : f32[1,1]"), {.limit = 5}), SizeIs(5));
 }
 
 TEST_F(SamplesOfCommands, FailuresNameTheCommand) {

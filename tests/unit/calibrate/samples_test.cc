@@ -14,6 +14,7 @@
 #include "formats/npy.h"
 #include "ir/text.h"
 #include "support/calls.h"
+#include "support/files.h"
 #include "support/models.h"
 #include "support/zip_builder.h"
 
@@ -65,21 +66,8 @@ struct Named {
   Tensor array;
 };
 
-class SamplesTest : public testing::Test {
+class SamplesTest : public test::FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "isthmus_samples_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    const fs::path path = folder_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path.string();
-  }
   std::string write_npz(const std::vector<Named>& arrays, bool is_deflated = false,
                         const std::string& name = "data.npz") const {
     std::vector<ZipItem> items;
@@ -112,7 +100,6 @@ class SamplesTest : public testing::Test {
     return text.substr(0, text.size() - std::min(text.size(), place.size()));
   }
 
-  fs::path folder_;
   Diagnostics diagnostics_;
 };
 
@@ -346,7 +333,7 @@ TEST_F(SamplesOfNpz, RefusesToHaveNoSamples) {
   const Graph graph = graph_of("  symbol h in [0,9]\n  input %x : f32[1,h]");
   EXPECT_THAT(problem(write("data.npz", build_zip({{.name = "x.npy", .data = endless}})), graph),
               HasSubstr("array \"x\" is f32[1152921504606846976,0]: a sample of it has no numbers"));
-  EXPECT_THAT(problem(write_npz({{"x", counting({3, 2})}}), graph_of("  input %x : f32[1,2]"), {.most = 0}),
+  EXPECT_THAT(problem(write_npz({{"x", counting({3, 2})}}), graph_of("  input %x : f32[1,2]"), {.limit = 0}),
               HasSubstr("give at least 1"));
   EXPECT_THAT(problem_of({}, "  input %x : f32[1,2]"), HasSubstr("the file has none"));
 }
@@ -388,7 +375,7 @@ TEST_F(SamplesOfNpz, DamageIsFoundWhenTheLastByteIsRead) {
     ASSERT_FALSE(last);
     EXPECT_THAT(last.error().text(), AllOf(HasSubstr("zip entry \"x.npy\": its checksum is"), HasSubstr("array \"x\""),
                                            HasSubstr("sample 2 of " + path)));
-    EXPECT_EQ(problem(path, graph, {.most = 2}), "");
+    EXPECT_EQ(problem(path, graph, {.limit = 2}), "");
   }
 }
 
@@ -414,12 +401,12 @@ TEST_F(SamplesOfNpz, EveryTruncationAndEveryWrongByteIsSurvived) {
 TEST_F(SamplesOfNpz, TakesAtMostTheFirstSamples) {
   const Graph graph = graph_of("  input %x : f32[3,1]");
   const std::string path = write_npz({{"x", counting({10, 1})}});
-  const auto two = read(path, graph, {.most = 2});
+  const auto two = read(path, graph, {.limit = 2});
   ASSERT_TRUE(two) << two.error().text();
   ASSERT_THAT(*two, SizeIs(2));
   EXPECT_THAT(numbers<float>((*two)[1][0]), ElementsAre(3, 4, 5));
   EXPECT_THAT(diagnostics_.entries(), IsEmpty());  // what is left over was not wanted
-  EXPECT_THAT(*read(path, graph, {.most = 100}), SizeIs(3));
+  EXPECT_THAT(*read(path, graph, {.limit = 100}), SizeIs(3));
   EXPECT_THAT(diagnostics_.entries(), SizeIs(1));
 }
 
@@ -437,8 +424,8 @@ TEST_F(SamplesOfNpz, CompressedArraysAreInflatedSampleBySample) {
   // 400 million bytes: more than a file of this size may inflate to at once.
   const std::string path = write("data.npz", overstated("(4000, 25000)", 400'000'000));
   const Graph graph = graph_of("  input %x : f32[1,25000]");
-  EXPECT_EQ(problem(path, graph, {.most = 5}), "");
-  EXPECT_THAT(problem(path, graph, {.most = 6}), HasSubstr("it inflates to"));
+  EXPECT_EQ(problem(path, graph, {.limit = 5}), "");
+  EXPECT_THAT(problem(path, graph, {.limit = 6}), HasSubstr("it inflates to"));
 }
 
 TEST_F(SamplesOfNpz, SmallFilesThatClaimHugeSamplesAreRefused) {
@@ -464,15 +451,15 @@ TEST_F(SamplesOfNpz, PagesOfSamplesThatWereGivenAreForgotten) {
   auto samples = open_samples(path, graph, {}, diagnostics_);
   ASSERT_TRUE(samples) << samples.error().text();
   const std::size_t before = file_pages_kib();
-  std::size_t most = 0;
+  std::size_t max = 0;
   float last = 0;
   while (auto sample = (*samples)->next().value()) {
     last = sample->at(0).data<float>().back();
-    most = std::max(most, file_pages_kib());
+    max = std::max(max, file_pages_kib());
   }
   EXPECT_EQ(last, 128 * 65536 - 1);
   EXPECT_GT(before, 0u);
-  EXPECT_LT(most, before + 8 * 1024);
+  EXPECT_LT(max, before + 8 * 1024);
 }
 
 TEST_F(SamplesOfNpz, WhatIsForgottenIsReadAgain) {
@@ -505,7 +492,7 @@ TEST_F(SamplesOfFolder, FilesAreSamplesInTheOrderOfTheirNames) {
     EXPECT_THAT(numbers<float>((*all)[i][0]),
                 ElementsAre(2 * static_cast<float>(i) + 1, 2 * static_cast<float>(i) + 2));
   }
-  EXPECT_THAT(*read((folder_ / "data").string(), graph, {.most = 2}), SizeIs(2));
+  EXPECT_THAT(*read((folder_ / "data").string(), graph, {.limit = 2}), SizeIs(2));
   EXPECT_THAT(diagnostics_.entries(), IsEmpty());
 }
 

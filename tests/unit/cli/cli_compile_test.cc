@@ -6,22 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "support/command_line.h"
+#include "support/files.h"
 #include "support/models.h"
 
 namespace isthmus::cli_compile_test {
 namespace {
 
 using Cli = test::CommandLine;
+using test::contents;
 using test::Finished;
 using Json = nlohmann::json;
 
 const std::string kModel = "tests/models/emg_cascade.pt2";
 const std::string kTarget = " --target xnnpack";
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST_F(Cli, CheckSaysOneDelegate) {
   const Finished done = isthmus("check " + kModel + kTarget + " --max-delegates 1 --json");

@@ -41,7 +41,7 @@ struct Named {
   std::string name;
   Tensor array;
 };
-std::string write(const std::filesystem::path& path, const std::vector<Named>& arrays) {
+std::string write_arrays(const std::filesystem::path& path, const std::vector<Named>& arrays) {
   std::vector<test::ZipItem> items;
   for (const Named& row : arrays) {
     const auto bytes = write_npy(row.array.view());
@@ -62,7 +62,7 @@ TEST_F(Cli, UnfitDataIsWarnedOfAndGivesALowSqnr) {
   for (const auto& [code, data] : cases) {
     const Finished done =
         isthmus("compile " + kModel + " --target xnnpack --threads 1 --json --calibrate " +
-                write(folder_ / "data.npz", {{"input_0", data}}) + " -o " + (folder_ / "m.pte").string());
+                write_arrays(folder_ / "data.npz", {{"input_0", data}}) + " -o " + (folder_ / "m.pte").string());
     ASSERT_EQ(done.code, 0) << done.err;
     const Json json = Json::parse(done.out);
     ASSERT_EQ(json["warnings"].size(), 1U) << done.out;
@@ -76,7 +76,7 @@ TEST_F(Cli, UnfitDataIsWarnedOfAndGivesALowSqnr) {
 TEST_F(Cli, OutliersAreOfASampleOnlyWhereItIsKnown) {
   Tensor spike = images(1);
   spike.mutable_data<float>()[3000] = 1e38F;
-  const std::string data = write(folder_ / "data.npz", {{"input_0", spike}});
+  const std::string data = write_arrays(folder_ / "data.npz", {{"input_0", spike}});
   const std::string stats = (folder_ / "a.stats").string();
   ASSERT_EQ(isthmus("calibrate " + kModel + " --target xnnpack -q --data " + data + " -o " + stats).code, 0);
   for (const std::string& given : {data, stats}) {
@@ -95,7 +95,7 @@ TEST_F(Cli, OutliersAreOfASampleOnlyWhereItIsKnown) {
 TEST_F(Cli, ImagesThatAreNotNormalisedAreNamed) {
   const Finished done =
       isthmus("compile " + kModel + " --target xnnpack --threads 1 --json --calibrate " +
-              write(folder_ / "data.npz", {{"input_0", images(100)}}) + " -o " + (folder_ / "m.pte").string());
+              write_arrays(folder_ / "data.npz", {{"input_0", images(100)}}) + " -o " + (folder_ / "m.pte").string());
   ASSERT_EQ(done.code, 0) << done.err;
   const Json json = Json::parse(done.out);
   EXPECT_EQ(json["warnings"][0]["code"], "unlike-example");
@@ -125,7 +125,7 @@ TEST_F(Cli, EvalRefusesDataAndLabelsThatMeanNothing) {
   ASSERT_EQ(isthmus("compile " + kModel + " --target xnnpack --float -q -o " + file).code, 0);
   const auto evaluated = [&](const std::vector<Named>& arrays) {
     return isthmus("eval " + file + " --reference " + kModel + " --threads 1 --data " +
-                   write(folder_ / "data.npz", arrays));
+                   write_arrays(folder_ / "data.npz", arrays));
   };
   Tensor labels(DType::kI64, {32});
   EXPECT_EQ(evaluated({{"input_0", images(1)}, {"labels", labels}}).code, 0);

@@ -7,23 +7,17 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "support/command_line.h"
+#include "support/files.h"
 
 namespace isthmus::faults_test {
 namespace {
 
+using test::contents;
 using test::Finished;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 constexpr const char* kModel = "tests/models/torch26/linear.pt2";
 

@@ -5,22 +5,16 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 
 #include "support/command_line.h"
+#include "support/files.h"
 
 namespace isthmus::kill_slow_test {
 namespace {
 
+using test::contents;
 using Killed = test::CommandLine;
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST_F(Killed, AtRandomMoments) {
   const fs::path out = folder_ / "made";

@@ -20,16 +20,16 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(ScanOps, RunningExtremesTakeTheLastOfEquals) {
   const Tensor x = floats({5}, {1, 3, 2, 3, -1});
-  const auto most =
+  const auto max =
       computed("input %x : f32[5]", R"(%y, %i = foreign("aten.cummax.default", self=%x, dim=0) : f32[5], i64[5])", {x},
                "%y, %i");
-  EXPECT_THAT(numbers<float>(most[0]), ElementsAre(1, 3, 3, 3, 3));
-  EXPECT_THAT(numbers<std::int64_t>(most[1]), ElementsAre(0, 1, 1, 3, 3));
-  const auto least =
+  EXPECT_THAT(numbers<float>(max[0]), ElementsAre(1, 3, 3, 3, 3));
+  EXPECT_THAT(numbers<std::int64_t>(max[1]), ElementsAre(0, 1, 1, 3, 3));
+  const auto min =
       computed("input %x : f32[5]", R"(%y, %i = foreign("aten.cummin.default", self=%x, dim=-1) : f32[5], i64[5])", {x},
                "%y, %i");
-  EXPECT_THAT(numbers<float>(least[0]), ElementsAre(1, 1, 1, 1, -1));
-  EXPECT_THAT(numbers<std::int64_t>(least[1]), ElementsAre(0, 0, 0, 0, 4));
+  EXPECT_THAT(numbers<float>(min[0]), ElementsAre(1, 1, 1, 1, -1));
+  EXPECT_THAT(numbers<std::int64_t>(min[1]), ElementsAre(0, 0, 0, 0, 4));
 }
 
 TEST(ScanOps, ANanIsTheExtremeFromItsPlaceOn) {

@@ -60,13 +60,13 @@ Operand TosaBuilder::transpose(const Operand& given, const Ints& wanted) {
   const auto longest = std::ranges::max_element(x.shape) - x.shape.begin();
   const auto at = static_cast<std::size_t>(longest);
   const std::int64_t beside = all / x.shape[at];
-  const std::int64_t most = std::max<std::int64_t>(kMaxCount / beside, 1);
+  const std::int64_t max = std::max<std::int64_t>(kMaxCount / beside, 1);
   std::vector<Operand> parts;
-  for (std::int64_t first = 0; first < x.shape[at]; first += most) {
+  for (std::int64_t first = 0; first < x.shape[at]; first += max) {
     Ints start(x.shape.size(), 0);
     Ints size = x.shape;
     start[at] = first;
-    size[at] = std::min(most, x.shape[at] - first);
+    size[at] = std::min(max, x.shape[at] - first);
     parts.push_back(at_once(slice(x, start, std::move(size))));
   }
   return concat(parts, std::ranges::find(perms, longest) - perms.begin());

@@ -27,12 +27,12 @@ int log2_above(double number) {
 
 double largest(std::span<const float> numbers, double otherwise) {
   if (numbers.empty()) return otherwise;
-  double most = 0;
+  double max = 0;
   for (const float number : numbers) {
     if (!std::isfinite(number)) return std::numeric_limits<double>::infinity();
-    most = std::max(most, std::abs(static_cast<double>(number)));
+    max = std::max(max, std::abs(static_cast<double>(number)));
   }
-  return most;
+  return max;
 }
 
 std::vector<std::int32_t> integers_of(std::span<const float> numbers, double otherwise, double factor) {
@@ -65,8 +65,8 @@ std::optional<QuotientConstants> quotient_constants(const TensorType& a, const T
 std::optional<LogSoftmaxConstants> log_softmax_constants(const TensorType& from, const TensorType& to) {
   const auto scale = static_cast<double>(from.quant->scale());
   // The largest difference, and the logarithm of at most 65536 numbers.
-  const double most = scale * (from.dtype == DType::kI16 ? 65535 : 255) + 12;
-  const double unit = std::ldexp(1, log2_above(most) - 29);
+  const double max = scale * (from.dtype == DType::kI16 ? 65535 : 255) + 12;
+  const double unit = std::ldexp(1, log2_above(max) - 29);
   const auto result = multiplier_of(unit / static_cast<double>(to.quant->scale()), ScaleBits::k31);
   if (!result) return std::nullopt;
   const double one = 1 - 0x1p-15;  // what exp(0) is in a table; of 16 bits there are two of them
@@ -135,9 +135,9 @@ std::optional<LayerNormConstants> layer_norm_constants(const TensorType& from, c
   }
   const double root = std::sqrt(static_cast<double>(count));
   const double max_weight = largest(weight, 1) * root;
-  const double most = max_weight + largest(bias, 0);
-  if (!std::isfinite(most)) return std::nullopt;
-  const int unit_bits = 29 - log2_above(std::max(most, 0x1p-60));
+  const double max = max_weight + largest(bias, 0);
+  if (!std::isfinite(max)) return std::nullopt;
+  const int unit_bits = 29 - log2_above(std::max(max, 0x1p-60));
   const int weight_bits = std::min(29 - log2_above(std::max(max_weight, 0x1p-60)), unit_bits + 32);
   result.weight = integers_of(weight, 1, std::ldexp(root, weight_bits));
   result.weight_shift = 30 + weight_bits - unit_bits;

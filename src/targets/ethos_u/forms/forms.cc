@@ -31,12 +31,12 @@ std::array<const FormRow*, kOpCount> rows_by_op() {
 
 std::optional<Reason> shape_refusal(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
-  const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
-  if (type.rank() > kMaxRank) return Reason{ReasonCode::kRank, named()};
+  if (type.rank() > kMaxRank) return Reason{ReasonCode::kRank, typed_name(graph, id)};
   for (const Dim dim : type.shape) {
-    if (!dim.is_fixed()) return Reason{ReasonCode::kDynamicShape, named()};
-    if (dim.value() <= 0) return Reason{ReasonCode::kEmpty, named()};
-    if (dim.value() > std::numeric_limits<std::int32_t>::max()) return Reason{ReasonCode::kDimRange, named()};
+    if (!dim.is_fixed()) return Reason{ReasonCode::kDynamicShape, typed_name(graph, id)};
+    if (dim.value() <= 0) return Reason{ReasonCode::kEmpty, typed_name(graph, id)};
+    if (dim.value() > std::numeric_limits<std::int32_t>::max())
+      return Reason{ReasonCode::kDimRange, typed_name(graph, id)};
   }
   return std::nullopt;
 }
@@ -46,8 +46,7 @@ std::optional<Reason> value_refusal(const NodeForm& form, ValueId id, Role role)
   // Weights, biases and parameters are constants that are packed as their operator wants them.
   const bool is_packed = role == Role::kWeight || role == Role::kBias || role == Role::kParameter;
   if (is_packed || tosa_type(form.type(id).dtype) != tosa::Type::kUnknown) return std::nullopt;
-  return Reason{ReasonCode::kQuantizedType,
-                fmt::format("%{} is {}", form.graph[id].name, type_text(form.graph, form.graph.type(id)))};
+  return Reason{ReasonCode::kQuantizedType, typed_name(form.graph, id)};
 }
 
 std::optional<Reason> node_refusal(const NodeForm& form, const FormRow& row) {
@@ -316,10 +315,10 @@ Fitted fitted(const Ints& image, const Ints& output, const Ints& kernel, const I
 }
 
 std::optional<Reason> refuse_count(DType types, std::int64_t count) {
-  const std::int64_t most = std::int64_t{1} << (types == DType::kI16 ? 15 : 23);
-  if (count <= most) return std::nullopt;
+  const std::int64_t max = std::int64_t{1} << (types == DType::kI16 ? 15 : 23);
+  if (count <= max) return std::nullopt;
   return Reason{ReasonCode::kSumRange,
-                fmt::format("{} quantized values of type {} in one sum, at most {}", count, name_of(types), most)};
+                fmt::format("{} quantized values of type {} in one sum, at most {}", count, name_of(types), max)};
 }
 
 }  // namespace isthmus::ethos_u

@@ -46,10 +46,10 @@ Expected<std::vector<double>> function_at(Op op, const Attrs& attrs, const std::
 
 // Entries in this unit, or in two of it where a slope would not fit 16 bits; gives the bits that are left out.
 int fill_entries(const std::vector<double>& numbers, double unit, Table16& table) {
-  const auto fill = [&](double step, double most) {
+  const auto fill = [&](double step, double max) {
     std::int32_t steepest = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      table.entries[i] = saturated<std::int16_t>(std::clamp(numbers[i] / step, -most, most));
+      table.entries[i] = saturated<std::int16_t>(std::clamp(numbers[i] / step, -max, max));
       if (i > 0) steepest = std::max(steepest, std::abs(table.entries[i] - table.entries[i - 1]));
     }
     return steepest;

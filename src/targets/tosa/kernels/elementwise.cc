@@ -284,9 +284,9 @@ Expected<void> check_mul(const Site& site) {
   const Operand& shift = site.inputs[2];
   TRY(want_sizes(shift, "the shift", {1}));
   TRY(want_constant(shift, "the shift"));
-  const std::int64_t most = site.inputs[0].type == Type::kI32 ? kMaxShift : 0;
-  if (shift.at(0) >= 0 && shift.at(0) <= most) return {};
-  return bad_input(fmt::format("the shift {} is {}, but at most {} for {}", shown(shift.name), shift.at(0), most,
+  const std::int64_t max = site.inputs[0].type == Type::kI32 ? kMaxShift : 0;
+  if (shift.at(0) >= 0 && shift.at(0) <= max) return {};
+  return bad_input(fmt::format("the shift {} is {}, but at most {} for {}", shown(shift.name), shift.at(0), max,
                                name_of(site.inputs[0].type)));
 }
 Operation multiplication(const Site& site) {

@@ -40,19 +40,18 @@ std::vector<Op> ops_with_forms() {
 
 std::optional<Reason> value_refusal(const Graph& graph, ValueId id) {
   const TensorType& type = graph.type(id);
-  const auto named = [&] { return fmt::format("%{} is {}", graph[id].name, type_text(graph, type)); };
   if (type.quant) {
     if (auto reason = parameters_refusal(graph, id)) return reason;
   } else if (type.dtype != DType::kF32) {
-    return Reason{ReasonCode::kDType, named()};
+    return Reason{ReasonCode::kDType, typed_name(graph, id)};
   }
-  if (type.rank() > kMaxRank) return Reason{ReasonCode::kRank, named()};
+  if (type.rank() > kMaxRank) return Reason{ReasonCode::kRank, typed_name(graph, id)};
   for (const Dim dim : type.shape) {
     const Bounds bounds = graph.exprs().bounds(dim);
     if (!bounds.max || *bounds.max > std::numeric_limits<std::int32_t>::max()) {
-      return Reason{ReasonCode::kDynamicShape, named() + ", a size without an upper bound"};
+      return Reason{ReasonCode::kDynamicShape, typed_name(graph, id) + ", a size without an upper bound"};
     }
-    if (*bounds.max <= 0) return Reason{ReasonCode::kEmpty, named()};
+    if (*bounds.max <= 0) return Reason{ReasonCode::kEmpty, typed_name(graph, id)};
   }
   return std::nullopt;
 }

@@ -14,9 +14,9 @@ struct RowQuant {
 
 // The range contains 0, and the zero point is the quantized value that loses the least at either end.
 RowQuant row_quant(std::span<const float> row) {
-  const auto [least, most] = std::ranges::minmax(row);
-  const float min = std::min(least, 0.0F);
-  const float max = std::max(most, 0.0F);
+  const auto [lowest, highest] = std::ranges::minmax(row);
+  const float min = std::min(lowest, 0.0F);
+  const float max = std::max(highest, 0.0F);
   const float per_step = min == max ? 1.0F : 255.0F / (max - min);
   const float min_steps = min * per_step;
   const float max_steps = max * per_step;

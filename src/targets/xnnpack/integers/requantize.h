@@ -14,22 +14,22 @@ class Requantizer {
   Requantizer(float factor, DType quantized, std::int32_t zero_point)
       : factor_(factor),
         zero_point_(zero_point),
-        least_(static_cast<float>(quantized_range(quantized).min - zero_point)),
-        most_(static_cast<float>(quantized_range(quantized).max - zero_point)) {}
+        min_(static_cast<float>(quantized_range(quantized).min - zero_point)),
+        max_(static_cast<float>(quantized_range(quantized).max - zero_point)) {}
 
   // Sums that do not fit 32 bits wrap around.
   std::int32_t operator()(std::int64_t sum) const {
     const float number = static_cast<float>(static_cast<std::int32_t>(sum)) * factor_;
     // NaN becomes the greatest quantized value, as it does there.
-    const float bounded = number < most_ ? std::max(number, least_) : most_;
+    const float bounded = number < max_ ? std::max(number, min_) : max_;
     return static_cast<std::int32_t>(std::lrint(bounded)) + zero_point_;
   }
 
  private:
   float factor_;
   std::int32_t zero_point_;
-  float least_;
-  float most_;
+  float min_;
+  float max_;
 };
 
 }  // namespace isthmus::xnnpack

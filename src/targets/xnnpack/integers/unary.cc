@@ -48,8 +48,8 @@ Tensor map_quantized(const IntegerContext& context, Steps steps) {
   return result;
 }
 Tensor look_up(const IntegerContext& context, const Int8Table& table) {
-  const std::int32_t least = quantized_range(context.input(0).dtype()).min;
-  return map_quantized(context, [&](std::int32_t q) { return table[static_cast<std::uint8_t>(q - least)]; });
+  const std::int32_t q_min = quantized_range(context.input(0).dtype()).min;
+  return map_quantized(context, [&](std::int32_t q) { return table[static_cast<std::uint8_t>(q - q_min)]; });
 }
 
 // A factor of 8 whole bits and 8 of fraction.

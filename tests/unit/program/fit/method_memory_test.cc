@@ -48,7 +48,7 @@ TEST(PlannedMemory, NamesWhatIsAliveAtThePeak) {
   const auto planned = fit::planned_memory(program.plans[0]);
   ASSERT_EQ(planned.size(), 1u);
   EXPECT_EQ(planned[0].bytes, 48u);
-  EXPECT_EQ(planned[0].least, 24u);  // two of three tensors at any time
+  EXPECT_EQ(planned[0].min, 24u);  // two of three tensors at any time
   ASSERT_EQ(planned[0].peak.size(), 2u);
   EXPECT_EQ(planned[0].peak[0].role, "input_0");
 }

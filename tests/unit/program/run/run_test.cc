@@ -273,9 +273,9 @@ TEST(Run, AScalarHasOneElementForADelegate) {
 TEST(Run, PlacesOfMaximaAreWidened) {
   GraphBuilder g;
   const auto x = g.input({1, 4, 1, 1});
-  const auto most = g.output({1, 1, 1, 1});
+  const auto max = g.output({1, 1, 1, 1});
   const auto place = g.output({1, 1, 1, 1}, DataType::kI32);
-  g.node(NodeKind::kArgMaxPool2d, {x}, {most, place}, xnn::PoolFields{0, 0, 0, 0, 4, 1, 1, 1, 1, 1});
+  g.node(NodeKind::kArgMaxPool2d, {x}, {max, place}, xnn::PoolFields{0, 0, 0, 0, 4, 1, 1, 1, 1, 1});
   ProgramBuilder b;
   const auto in = b.input(b.tensor({1, 4, 1, 1}));
   const auto value = b.output(b.tensor({1, 1, 1, 1}));

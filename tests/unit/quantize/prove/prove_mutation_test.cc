@@ -169,8 +169,8 @@ class Mutator {
       for (const std::int32_t by : {-1, 1}) {
         TensorType changed = type;
         changed.quant->zero_point += by;
-        const std::int32_t least = type.dtype == DType::kU8 ? 0 : -128;
-        const bool is_quantized = changed.quant->zero_point >= least && changed.quant->zero_point <= least + 255;
+        const std::int32_t min = type.dtype == DType::kU8 ? 0 : -128;
+        const bool is_quantized = changed.quant->zero_point >= min && changed.quant->zero_point <= min + 255;
         change("the zero point", id, changed, is_quantized && lists(case_.free_zero_points, own));
       }
       for (const std::int32_t far : {-129, 256, 100000}) {
@@ -346,8 +346,8 @@ class Mutator {
       const std::span<const std::byte> bytes = old.storage.bytes();
       for (std::size_t c = 0; c < bytes.size() / sizeof(std::int32_t); ++c) {
         const auto ratio = static_cast<double>(scales[std::min(c, scales.size() - 1)] / to);
-        const double most = std::min(limit->max_sum + 1, limit->max_scaled / ratio * 1.0001);
-        for (const double wrong : {-most, most}) {
+        const double max = std::min(limit->max_sum + 1, limit->max_scaled / ratio * 1.0001);
+        for (const double wrong : {-max, max}) {
           if (wrong >= 0x1p31) continue;  // no quantized value, unless products add to it
           const auto q = static_cast<std::int32_t>(wrong);
           std::vector<std::byte> changed(bytes.begin(), bytes.end());

@@ -95,14 +95,14 @@ TEST(MemoryNeeded, IsTheMaxOverAllDepths) {
 )");
   MemoryNeeded memory(graph);
   for (std::uint32_t v = 0; v < 4; ++v) memory.add(v, 1 << v);
-  EXPECT_EQ(memory.most(), 12);  // %c and %d
-  memory.add(0, 8);              // beside %b and %c
-  EXPECT_EQ(memory.most(), 9 + 2 + 4);
+  EXPECT_EQ(memory.max(), 12);  // %c and %d
+  memory.add(0, 8);             // beside %b and %c
+  EXPECT_EQ(memory.max(), 9 + 2 + 4);
   memory.add_while_made(3, 16);
-  EXPECT_EQ(memory.most(), 12 + 16);
+  EXPECT_EQ(memory.max(), 12 + 16);
   memory.add_while_made(3, -16);
   memory.add(0, -8);
-  EXPECT_EQ(memory.most(), 12);
+  EXPECT_EQ(memory.max(), 12);
 }
 
 }  // namespace

@@ -188,8 +188,8 @@ TEST(Widths, WhatCostsTheOutputMostIsWide) {
   const auto numbers = [&](double first, double others) {
     std::string text;
     for (int i = 0; i < 256; ++i) {
-      const double most = i % 5 == 0 ? first : others;
-      text += fmt::format("{}{:.4f}", i == 0 ? "" : ",", most < 0 ? most : chance.real(-most, most));
+      const double max = i % 5 == 0 ? first : others;
+      text += fmt::format("{}{:.4f}", i == 0 ? "" : ",", max < 0 ? max : chance.real(-max, max));
     }
     return text;
   };

@@ -87,15 +87,15 @@ TEST(Diff, RangesThatMovedMostComeFirst) {
     DiffSide result;
     result.kind = "statistics";
     result.statistics.emplace();
-    for (const auto& [name, most] : {std::pair<std::string, float>("a", a), {"b", b}, {"c", 1.0f}}) {
+    for (const auto& [name, max] : {std::pair<std::string, float>("a", a), {"b", b}, {"c", 1.0f}}) {
       ValueStatistics& value = result.statistics->values[name];
       value.moments.min = 0;
-      value.moments.max = most;
+      value.moments.max = max;
       value.moments.count = 2;
       value.samples = 1;
-      value.sum_of_max = ExactSum(static_cast<double>(most));
-      const float numbers[] = {0, most};
-      value.histogram.add(numbers, 1, 0, most);
+      value.sum_of_max = ExactSum(static_cast<double>(max));
+      const float numbers[] = {0, max};
+      value.histogram.add(numbers, 1, 0, max);
     }
     return result;
   };

@@ -67,13 +67,13 @@ double scale_of(const QuantizedTensor& value) { return static_cast<double>(value
 // right.
 double error_in_steps(const QuantizedTensor& quantized, const std::vector<double>& expected) {
   const auto numbers = values_of(quantized);
-  double most = 0;
+  double max = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double exact = expected[i] / scale_of(quantized) + quantized.quant->zero_point;
-    const double least = quantized.tensor.dtype() == DType::kI16 ? -32768 : -128;
-    most = std::max(most, std::abs(std::clamp(exact, least, -least - 1) - static_cast<double>(numbers[i])));
+    const double min = quantized.tensor.dtype() == DType::kI16 ? -32768 : -128;
+    max = std::max(max, std::abs(std::clamp(exact, min, -min - 1) - static_cast<double>(numbers[i])));
   }
-  return most;
+  return max;
 }
 
 TEST(IntegerTosa, Multipliers) {
@@ -101,9 +101,9 @@ TEST(IntegerTosa, Rescale) {
     const DType to = chance.coin() ? DType::kI8 : DType::kI16;
     const float scale = chance.scale(1e-4, 1e2);
     const QuantizedTensor x{chance.quantized({300}, from), chance.quant(scale, from)};
-    const float least = std::max(1e-4F, scale * 0x1p-12F);  // RESCALE takes no larger ratio of values of 16 bits
+    const float min = std::max(1e-4F, scale * 0x1p-12F);  // RESCALE takes no larger ratio of values of 16 bits
     const QuantizedTensor y =
-        computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(least, 1e2), to), to));
+        computed(Op::kRescale, NoAttrs{}, {x}, zeros({300}, chance.quant(chance.scale(min, 1e2), to), to));
     const auto quantized = values_of(x);
     const auto results = values_of(y);
     for (std::size_t i = 0; i < quantized.size(); ++i) {
@@ -146,7 +146,7 @@ TEST(IntegerTosa, PairsInOneScale) {
       const double a_scale = scale_of(pair.a) / gain(dtype), b_scale = scale_of(pair.b) / gain(second);
       const double unit = std::max(a_scale, b_scale) / (wider(dtype, second) == DType::kI8 ? 1 << 19 : 1 << 14);
       const auto a = values_of(pair.a), b = values_of(pair.b), y = values_of(pair.y);
-      double most = 0;
+      double max = 0;
       for (std::size_t i = 0; i < y.size(); ++i) {
         const std::int64_t left = (a[i] - pair.a.quant->zero_point) * gain(dtype);
         const std::int64_t right = (b[i % 30] - pair.b.quant->zero_point) * gain(second);
@@ -158,9 +158,9 @@ TEST(IntegerTosa, PairsInOneScale) {
                                  ? static_cast<double>(left) * a_scale - static_cast<double>(right) * b_scale
                                  : static_cast<double>(sum) * unit;
         const double q = exact / scale_of(pair.y) + pair.y.quant->zero_point;
-        if (std::abs(q) < 127) most = std::max(most, std::abs(q - static_cast<double>(y[i])));
+        if (std::abs(q) < 127) max = std::max(max, std::abs(q - static_cast<double>(y[i])));
       }
-      EXPECT_LT(most, 0.502);
+      EXPECT_LT(max, 0.502);
     }
   }
 }
@@ -473,10 +473,10 @@ TEST(IntegerTosa, Clamp) {
 }
 
 std::vector<double> row_softmax(std::vector<double> row, bool is_log) {
-  const double most = *std::ranges::max_element(row);
+  const double max = *std::ranges::max_element(row);
   double sum = 0;
-  for (const double x : row) sum += std::exp(x - most);
-  for (double& x : row) x = is_log ? x - most - std::log(sum) : std::exp(x - most) / sum;
+  for (const double x : row) sum += std::exp(x - max);
+  for (double& x : row) x = is_log ? x - max - std::log(sum) : std::exp(x - max) / sum;
   return row;
 }
 
@@ -514,7 +514,7 @@ double worst_row(const QuantizedTensor& x, const QuantizedTensor& y, Function fu
 
 TEST(IntegerTosa, Softmax) {
   Chance chance(10);
-  double most[2][2] = {};
+  double max[2][2] = {};
   for (int round = 0; round < 200; ++round) {
     const DType from = round % 2 == 0 ? DType::kI8 : DType::kI16;
     const DType to = round / 2 % 2 == 0 ? DType::kI8 : DType::kI16;
@@ -525,18 +525,18 @@ TEST(IntegerTosa, Softmax) {
     const Quant result = to == DType::kI8 ? Quant{{1.0f / 256}, -128} : Quant{{1.0f / 32768}};
     const QuantizedTensor y = computed(Op::kSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
     const double error = worst_row(x, y, [](const auto& row) { return row_softmax(row, false); });
-    double& worst = most[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
+    double& worst = max[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
     worst = std::max(worst, error);
   }
-  EXPECT_LE(most[0][0], 0.501);
-  EXPECT_LE(most[1][0], 0.501);
-  EXPECT_LE(most[0][1], 0.6);
-  EXPECT_LE(most[1][1], 0.85);
+  EXPECT_LE(max[0][0], 0.501);
+  EXPECT_LE(max[1][0], 0.501);
+  EXPECT_LE(max[0][1], 0.6);
+  EXPECT_LE(max[1][1], 0.85);
 }
 
 TEST(IntegerTosa, LogSoftmax) {
   Chance chance(12);
-  double most[2][2] = {};
+  double max[2][2] = {};
   for (int round = 0; round < 200; ++round) {
     const DType from = round % 2 == 0 ? DType::kI8 : DType::kI16;
     const DType to = round / 2 % 2 == 0 ? DType::kI8 : DType::kI16;
@@ -548,18 +548,18 @@ TEST(IntegerTosa, LogSoftmax) {
     const Quant result = to == DType::kI8 ? Quant{{reach / 255}, 127} : Quant{{reach / 32768}};
     const QuantizedTensor y = computed(Op::kLogSoftmax, AxisAttrs{1}, {x}, zeros(x.tensor.sizes(), result, to));
     const double error = worst_row(x, y, [](const auto& row) { return row_softmax(row, true); });
-    double& worst = most[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
+    double& worst = max[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
     worst = std::max(worst, error);
   }
-  EXPECT_LE(most[0][0], 0.501);
-  EXPECT_LE(most[1][0], 0.501);
-  EXPECT_LE(most[0][1], 0.6);
-  EXPECT_LE(most[1][1], 0.6);
+  EXPECT_LE(max[0][0], 0.501);
+  EXPECT_LE(max[1][0], 0.501);
+  EXPECT_LE(max[0][1], 0.6);
+  EXPECT_LE(max[1][1], 0.6);
 }
 
 TEST(IntegerTosa, LayerNorm) {
   Chance chance(13);
-  double most[2][2] = {};
+  double max[2][2] = {};
   for (int round = 0; round < 252; ++round) {
     const DType from = round % 2 == 0 ? DType::kI8 : DType::kI16;
     const DType to = round / 2 % 2 == 0 ? DType::kI8 : DType::kI16;
@@ -590,14 +590,14 @@ TEST(IntegerTosa, LayerNorm) {
       }
       return row;
     });
-    double& worst = most[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
+    double& worst = max[from == DType::kI8 ? 0 : 1][to == DType::kI8 ? 0 : 1];
     worst = std::max(worst, error);
   }
   // Rows of 16 bits that differ by a step or two keep a few bits of it.
-  EXPECT_LE(most[0][0], 0.6);
-  EXPECT_LE(most[1][0], 1.1);
-  EXPECT_LE(most[0][1], 0.85);
-  EXPECT_LE(most[1][1], 0.95);
+  EXPECT_LE(max[0][0], 0.6);
+  EXPECT_LE(max[1][0], 1.1);
+  EXPECT_LE(max[0][1], 0.85);
+  EXPECT_LE(max[1][1], 0.95);
 }
 
 // Whatever quantized values there are: nothing is undefined and nothing fails.

@@ -11,6 +11,7 @@
 
 #include "formats/executorch/pte.h"
 #include "support/command_line.h"
+#include "support/files.h"
 #include "support/models.h"
 #include "support/tosa.h"
 #include "support/zip_builder.h"
@@ -82,13 +83,7 @@ class Vela : public test::CommandLine {
     std::filesystem::permissions(folder_ / "stand_in", std::filesystem::perms::owner_all);
     return folder + "/stand_in";
   }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-  }
-  std::string contents(const std::string& name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string contents(const std::string& name) const { return test::contents(folder_ / name); }
 };
 
 // y = x of two rows by three.

@@ -87,7 +87,7 @@ TEST(TosaKernels, MatMulAsALoop) {
   std::mt19937 random(1);
   for (int i = 0; i < 30; ++i) {
     const Type type = i % 2 == 0 ? Type::kI8 : Type::kI16;
-    const auto some = [&](int most) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(most)); };
+    const auto some = [&](int max) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(max)); };
     const std::int32_t n = some(3), h = some(9), c = some(i < 4 ? 700 : 40), w = some(20);
     const std::int64_t za = type == Type::kI8 ? some(200) - 100 : 0;
     const std::int64_t zb = type == Type::kI8 ? some(200) - 100 : 0;
@@ -126,7 +126,7 @@ TEST(TosaKernels, ConvolutionOf16BitsByHand) {
 TEST(TosaKernels, ConvolutionOf16BitsAsALoop) {
   std::mt19937 random(2);
   for (int i = 0; i < 12; ++i) {
-    const auto some = [&](int most) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(most)); };
+    const auto some = [&](int max) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(max)); };
     const std::int32_t n = some(2), ih = 3 + some(5), iw = 3 + some(5), ic = some(i < 2 ? 90 : 9), oc = some(20),
                        k = some(3);
     const std::int32_t pad = k - 1;
@@ -223,7 +223,7 @@ TEST(TosaKernels, ResizeAsALoop) {
   std::mt19937 random(3);
   int computed = 0;
   while (computed < 60) {
-    const auto some = [&](int most) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(most)); };
+    const auto some = [&](int max) { return static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(max)); };
     Resizing r{some(7), some(7), 0, 0, some(3), {some(12), some(12), some(12), some(12)}, {}, {}};
     r.offset = {some(24) - 12, some(24) - 12};
     r.border = {some(24) - 12, some(24) - 12};
@@ -287,14 +287,14 @@ TEST(TosaKernels, GreaterEqualAndGather) {
 
 // Where the standard leaves the result open there is one nevertheless, or an error; never anything else.
 TEST(TosaKernels, WhatOverflowsWrapsAround) {
-  const std::int32_t least = std::numeric_limits<std::int32_t>::min();
-  const std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  const std::int32_t min = std::numeric_limits<std::int32_t>::min();
+  const std::int32_t max = std::numeric_limits<std::int32_t>::max();
   const auto of = [&](Op op, std::int32_t a, std::int32_t b) {
     return run(two(op, tosa::fields_of(op), Type::kI32, {1}, Type::kI32), {i32({1}, {a}), i32({1}, {b})});
   };
-  EXPECT_THAT(of(Op::kAdd, most, 1), ElementsAre(kMin));
-  EXPECT_THAT(of(Op::kSub, least, 1), ElementsAre(kMax));
-  EXPECT_THAT(of(Op::kIntDiv, least, -1), ElementsAre(kMin));
+  EXPECT_THAT(of(Op::kAdd, max, 1), ElementsAre(kMin));
+  EXPECT_THAT(of(Op::kSub, min, 1), ElementsAre(kMax));
+  EXPECT_THAT(of(Op::kIntDiv, min, -1), ElementsAre(kMin));
   EXPECT_THAT(of(Op::kIntDiv, -7, 2), ElementsAre(-3));
   EXPECT_THAT(of(Op::kLogicalLeftShift, 3, 31), ElementsAre(kMin));
   EXPECT_THAT(of(Op::kLogicalRightShift, -1, 31), ElementsAre(1));
@@ -302,7 +302,7 @@ TEST(TosaKernels, WhatOverflowsWrapsAround) {
 
   TosaBuilder abs;
   abs.output(abs.op(Op::kAbs, tosa::Nothing{}, {abs.input(Type::kI32, {2})}, Type::kI32, {2}));
-  EXPECT_THAT(run(abs, {i32({2}, {least, -5})}), ElementsAre(kMin, 5));
+  EXPECT_THAT(run(abs, {i32({2}, {min, -5})}), ElementsAre(kMin, 5));
 
   for (const std::int64_t shift : {1, 31, 63}) {
     TosaBuilder mul;
@@ -311,7 +311,7 @@ TEST(TosaKernels, WhatOverflowsWrapsAround) {
     mul.output(mul.op(Op::kMul, tosa::Nothing{}, {x, y, mul.constant(Type::kI8, {1}, {shift})}, Type::kI32, {2}));
     const auto wrapped = [](std::int64_t number) { return std::int64_t{static_cast<std::int32_t>(number)}; };
     const std::int64_t product = std::int64_t{1} << 62;
-    EXPECT_THAT(run(mul, {i32({2}, {least, 3}), i32({2}, {least, 5})}),
+    EXPECT_THAT(run(mul, {i32({2}, {min, 3}), i32({2}, {min, 5})}),
                 ElementsAre(wrapped(((product >> (shift - 1)) + 1) >> 1),
                             wrapped(((std::int64_t{15} >> (shift - 1)) + 1) >> 1)));
   }

@@ -300,10 +300,10 @@ QuantizedTensor filter(Chance& chance, std::vector<std::int64_t> sizes, std::int
   return result;
 }
 QuantizedTensor bias_of(Chance& chance, std::int64_t channels, const QuantizedTensor& x, const QuantizedTensor& filter,
-                        std::int64_t most) {
+                        std::int64_t bound) {
   QuantizedTensor result{Tensor(DType::kI32, {channels}), Quant{{}, 0, filter.quant->axis < 0 ? -1 : 0}};
   for (std::int32_t& q : result.tensor.mutable_data<std::int32_t>()) {
-    q = static_cast<std::int32_t>(chance.integer(-most, most));
+    q = static_cast<std::int32_t>(chance.integer(-bound, bound));
   }
   for (const float scale : filter.quant->scales) result.quant->scales.push_back(scale * x.quant->scale());
   return result;
