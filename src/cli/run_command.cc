@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/counts.h"
 #include "cli/arrays.h"
 #include "cli/commands.h"
 #include "cli/limits.h"
@@ -49,8 +50,8 @@ Expected<Arrays> given_arrays(const RunOptions& options, const Wanted& wanted) {
   const std::size_t count = options.inputs.size();
   const bool has_sets = wanted.has_state && inputs > 0;
   if (has_sets ? count % inputs != 0 : count != inputs) {
-    return bad_input(fmt::format("{}: {} has {} inputs and {} were given{}", options.file, wanted.what, inputs, count,
-                                 has_sets ? ", which is not a multiple of it: each call takes as many" : ""));
+    return bad_input(fmt::format("{}: {} takes {}, {} given{}", options.file, wanted.what, counted(inputs, "input"),
+                                 count, has_sets ? ", which is not a multiple of it: each call takes as many" : ""));
   }
   Arrays calls;
   const std::span<const std::string> paths = options.inputs;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/counts.h"
 #include "interpret/evaluate.h"
 #include "interpret/kernel.h"
 #include "ir/literals.h"
@@ -69,7 +70,8 @@ Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const Tensor> 
 
 Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const TensorType> inputs) {
   if (inputs.size() != graph.inputs().size()) {
-    return bad_input(fmt::format("the model has {} inputs and {} were given", graph.inputs().size(), inputs.size()));
+    return bad_input(
+        fmt::format("the model takes {}, {} given", counted(graph.inputs().size(), "input"), inputs.size()));
   }
   const Exprs& exprs = graph.exprs();
   SymbolValues values;

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "formats/json.h"
 #include "report/json_parts.h"

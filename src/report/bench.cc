@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/counts.h"
+
 namespace isthmus {
 namespace {
 

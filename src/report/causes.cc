@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counts.h"
 #include "report/rows.h"
 #include "targets/partition.h"
 

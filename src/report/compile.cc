@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/counts.h"
 #include "formats/tosa/tosa.h"
 #include "report/explain.h"
 #include "report/rows.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "report/json_parts.h"
 #include "report/rows.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "ir/literals.h"
 #include "report/explain.h"

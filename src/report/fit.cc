@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counts.h"
 #include "report/json_parts.h"
 
 namespace isthmus {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/counts.h"
 #include "report/rows.h"
 
 namespace isthmus {

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "frontends/torch/load.h"
 #include "ir/text.h"

@@ -8,9 +8,11 @@
 #include <map>
 #include <span>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "report/explain.h"
 #include "report/rows.h"
+#include "report/verdict.h"
 
 namespace isthmus {
 namespace {
@@ -144,8 +146,7 @@ Overview overview_of(CompileSummary summary, const Outcome& outcome, const HostC
 std::string to_text(const Overview& overview, bool is_verbose) {
   constexpr std::size_t kMaxGroups = 10;
   const CompileSummary& summary = overview.summary;
-  std::string out = fmt::format("{} for {}: {}, {} of {} operators on the device\n", summary.model, summary.target,
-                                counted(summary.delegates, "delegate"), summary.delegated_nodes, summary.nodes);
+  std::string out = fmt::format("{} for {}: {}\n", summary.model, summary.target, verdict_of(summary).headline);
   add_host(overview, out);
   if (!overview.rewrites.empty()) out += "  rewritten for the target:\n";
   for (const Overview::Rewritten& row : overview.rewrites) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "formats/executorch/xnn_blob.h"
 #include "formats/tosa/tosa.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 
 namespace isthmus {
@@ -47,12 +48,6 @@ void Rows::add_bars(const Counts& counts) {
   }
 }
 
-std::string with_separators(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
 std::string human_bytes(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
@@ -65,10 +60,6 @@ std::string db_text(double db, int digits) {
 std::string db_number(double db) { return fmt::format("{:.1f}", finite_db(db)); }
 double finite_db(double db) { return std::min(db, kExactDb); }
 double db_of_sharing(double rounding, double alone) { return std::isfinite(rounding) ? alone - rounding : 0; }
-
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", with_separators(count), noun, count == 1 ? "" : "s");
-}
 
 std::string counted_host_calls(std::uint64_t calls, std::uint64_t io_calls) {
   const std::string text = counted(calls, "host call");

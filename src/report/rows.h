@@ -38,7 +38,6 @@ class Rows {
   std::string text_;
 };
 
-std::string with_separators(std::uint64_t number);
 std::string human_bytes(std::uint64_t bytes);
 // "32.1 dB", "no difference".
 inline constexpr double kExactDb = 200;  // what is exact is said to be this good: JSON has no infinity
@@ -48,8 +47,6 @@ std::string db_text(double db, int digits = 1);
 std::string db_number(double db);
 // Of what a value loses by rounding, what it would not lose alone; 0 where it loses nothing.
 double db_of_sharing(double rounding, double alone);
-// "1 call", "2 calls".
-std::string counted(std::uint64_t count, std::string_view noun);
 // "7 host calls, 3 of them I/O conversions".
 std::string counted_host_calls(std::uint64_t calls, std::uint64_t io_calls);
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/counts.h"
 #include "program/run/tosa_graph.h"
 
 namespace isthmus {

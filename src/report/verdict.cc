@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counts.h"
 #include "report/rows.h"
 
 namespace isthmus {

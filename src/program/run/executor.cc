@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/counts.h"
 #include "program/run/overlap.h"
 #include "program/run/state.h"
 #include "targets/host/running_call.h"
@@ -176,7 +177,7 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
   State& state = *state_;
   if (inputs.size() != state.tensor_inputs.size()) {
     return bad_input(
-        fmt::format("the method has {} inputs and {} were given", state.tensor_inputs.size(), inputs.size()));
+        fmt::format("the method takes {}, {} given", counted(state.tensor_inputs.size(), "input"), inputs.size()));
   }
   if (!state.fresh_slots.empty()) state.slots = state.fresh_slots;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

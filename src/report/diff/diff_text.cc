@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/counts.h"
 #include "base/untrusted_text.h"
 #include "report/diff/diff.h"
 #include "report/json_parts.h"

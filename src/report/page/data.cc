@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counts.h"
 #include "report/explain.h"
 #include "report/page/page.h"
 #include "report/page/parts.h"

@@ -98,7 +98,7 @@ TEST_F(CliProgram, RunNamesWhatIsWrong) {
   EXPECT_THAT(no_input.err, HasSubstr("give every input with --input (f32[1,3,32,32])"));
   const Finished two = isthmus("run " + kTokens + kTokensInput + kTokensInput + outputs());
   EXPECT_EQ(two.code, 1);
-  EXPECT_THAT(two.err, HasSubstr("the method has 1 inputs and 2 were given"));
+  EXPECT_THAT(two.err, HasSubstr("the method takes 1 input, 2 given"));
   const Finished shape = isthmus("run " + kTokens + " --input tests/models/emg_cascade_input_0.npy" + outputs());
   EXPECT_EQ(shape.code, 1);
   EXPECT_THAT(shape.err, HasSubstr("emg_cascade_input_0.npy is f32[1,8,200], but input 0 takes f32[1,3,32,32]"));

@@ -84,7 +84,7 @@ TEST_F(Cli, WrongInputsAreNamed) {
   const Finished count =
       isthmus("run " + kModel + " --input tests/models/emg_cascade_input_0.npy -o " + folder_.string());
   EXPECT_EQ(count.code, 1);
-  EXPECT_NE(count.err.find("the model has 2 inputs and 1 were given"), std::string::npos) << count.err;
+  EXPECT_NE(count.err.find("the model takes 2 inputs, 1 given"), std::string::npos) << count.err;
   const Finished shape =
       isthmus("run " + kModel +
               " --input tests/models/emg_cascade_input_1.npy --input tests/models/emg_cascade_input_0.npy -o " +

@@ -76,7 +76,7 @@ std::span<const Rewrite> rows() {
       {.name = "prelu", .what = "prelu -> leaky_relu, or its two sides", .apply = on<kDevice, prelu_by_slope>},
       {.name = "bool", .what = "cast(x > y) -> a number that is 0 or 1", .apply = rewrites::bool_to_float},
       {.name = "choice",
-       .what = "where(x > y, a, b) -> a * truth + b * (1 - truth), where the device has no select",
+       .what = "where(x > y, a, b) -> a * mask + b * (1 - mask), where the device has no select",
        .apply = on<kDevice, choice_by_products>},
       {.name = "absorb-expand", .what = "x + expand(y) -> x + y", .apply = rewrites::absorb_expand},
       {.name = "merge-axes",

@@ -93,7 +93,7 @@ Replacement prelu_by_slope(const Site& site, Device) {
   return rewrites::prelu_by_parts(site);
 }
 
-// The truth as a number is left to the rewrite of casts.
+// The comparison as a number is left to the rewrite of casts.
 Replacement choice_by_products(const Site& site, Device device) {
   if (site.node.op != Op::kWhere || site.constant(0) != nullptr || exists(tosa::Op::kSelect, device))
     return unchanged();

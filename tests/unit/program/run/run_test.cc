@@ -56,7 +56,7 @@ TEST(Run, AddsTheConstant) {
 
 TEST(Run, InputsAreHeldAgainstTheFile) {
   const ProgramBuilder b = test::plus_one();
-  EXPECT_THAT(answer(b, {}).error, HasSubstr("the method has 1 inputs and 0 were given"));
+  EXPECT_THAT(answer(b, {}).error, HasSubstr("the method takes 1 input, 0 given"));
   EXPECT_THAT(answer(b, {floats({4}, {1, 2, 3, 4})}).error, HasSubstr("[4] for a tensor of [3]: it is static"));
   EXPECT_THAT(answer(b, {floats({3, 1}, {1, 2, 3})}).error, HasSubstr("another rank\n  in input 0"));
   EXPECT_THAT(answer(b, {Tensor(DType::kF64, {3})}).error, HasSubstr("f64 elements for a tensor of f32"));
