@@ -211,8 +211,9 @@ Result<Report> Program::evaluate(const Model& reference, const Data& data, const
     EvaluateOptions wanted{TRY(prepare_options(options)), TRY(data_options(data)), {}};
     wanted.program.threads = threads.value_or(available_cpus());
     const OpenFile file{state_->file.path, state_->runnable, FileKind::kProgram};
-    Evaluation evaluation = TRY(evaluate_program(file, opened, wanted, diagnostics,
-                                                 [&](double fraction) { return watch.show("evaluate", fraction); }));
+    Evaluation evaluation = TRY(evaluate_program(
+        file, [&](const SizesOfInputs&) { return &opened; }, wanted, diagnostics,
+        [&](double fraction) { return watch.show("evaluate", fraction); }));
     EvalSummary summary{file.path, std::move(evaluation), diagnostics.entries()};
     std::string json = to_json(summary);
     return report_of(std::move(json), [summary = std::move(summary), program = state_->file]() mutable {

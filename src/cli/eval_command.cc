@@ -1,5 +1,6 @@
 // isthmus eval
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/output_file.h"
@@ -33,11 +34,17 @@ Expected<void> evaluate_file(EvalOptions options) {
   if (!options.report.empty()) TRY(demand_writable(options.report, inputs));
   options.program.max_bytes = start_limits(options.limits);
   const OpenFile file = TRY(open_file(options.file));
-  const OpenModel reference = TRY(open_model(options.reference.file));
-  Diagnostics diagnostics = reference.diagnostics;
+  std::optional<OpenModel> reference;
+  Diagnostics diagnostics;
+  const auto constants = TRY(read_constants(options.reference.constants));
+  const auto open_reference = [&](const SizesOfInputs& sizes) -> Expected<const OpenModel*> {
+    reference = TRY(open_model(options.reference.file, {.constants = constants, .sizes = sizes}));
+    for (const Diagnostic& entry : reference->diagnostics.entries()) diagnostics.add(entry);
+    return &*reference;
+  };
   ProgressBar bar("evaluating");
   const EvaluateOptions wanted{TRY(prepare_options(options.reference)), options.data, options.program};
-  auto result = evaluate_program(file, reference, wanted, diagnostics, [&](double fraction) {
+  auto result = evaluate_program(file, open_reference, wanted, diagnostics, [&](double fraction) {
     restart_timeout();
     bar.show(fraction);
     return true;
@@ -62,8 +69,9 @@ Command add_eval(CLI::App& app) {
   options->reference.target = "xnnpack";
   options->program.threads = default_threads();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
-  command->add_option("--reference", options->reference.file, "the float model that it was compiled from (.pt2)")
+  command->add_option("--reference", options->reference.file, "the float model that it was compiled from (.pt2, .onnx)")
       ->required();
+  add_constant_option(*command, options->reference.constants);
   command->add_option("--data", options->data.path,
                       std::string(kSampleSources) +
                           "; without it, the examples of the model. Classes are the array `labels` of an .npz, or the "

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <limits>
 
 #include "base/cpus.h"
 #include "base/untrusted_text.h"
@@ -16,22 +17,24 @@ namespace {
 
 constexpr std::string_view kCpuAlias = "cpu";  // what users call the one that runs on any
 
-// "x=1,3,224,224"
-Expected<std::pair<std::string, std::vector<std::int64_t>>> read_shape(const std::string& text) {
+// "x=1,3,224,224": a name and numbers of at least `min`.
+template <class Number>
+Expected<std::pair<std::string, std::vector<Number>>> read_numbers(const std::string& text, Number min,
+                                                                   std::string_view expected) {
   const std::size_t equals = text.find('=');
-  const auto refuse = [&] { return bad_input(fmt::format("--shape {}: expected NAME=1,3,224,224", text)); };
+  const auto refuse = [&] { return bad_input(fmt::format("{}, got {}", expected, text)); };
   if (equals == std::string::npos || equals == 0) return refuse();
-  std::pair<std::string, std::vector<std::int64_t>> shape{text.substr(0, equals), {}};
+  std::pair<std::string, std::vector<Number>> result{text.substr(0, equals), {}};
   const char* at = text.data() + equals + 1;
   const char* end = text.data() + text.size();
   while (at != end) {
-    std::int64_t size = 0;
-    const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 1 || (next != end && *next != ',')) return refuse();
-    shape.second.push_back(size);
+    Number number{};
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || !(number >= min) || (next != end && *next != ',')) return refuse();
+    result.second.push_back(number);
     at = next == end ? next : next + 1;
   }
-  return shape;
+  return result;
 }
 
 }  // namespace
@@ -43,6 +46,31 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--batch", options.batch, "fixes the first size of every input")->check(at_least(1));
   command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")->check(at_least(1));
+  add_constant_option(command, options.constants);
+}
+
+void add_constant_option(CLI::App& command, std::vector<std::string>& constants) {
+  command
+      .add_option(
+          "--constant", constants,
+          "an input of an ONNX model that is always the same, such as a sample rate: NAME=16000, or numbers with "
+          "commas; what depends on it alone is computed, branches included")
+      ->allow_extra_args(false);
+}
+
+Expected<std::map<std::string, std::vector<double>>> read_constants(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<double>> result;
+  for (const std::string& text : texts) {
+    result.insert(TRY(read_numbers(text, std::numeric_limits<double>::lowest(), "--constant: expected NAME=16000")));
+  }
+  return result;
+}
+
+Expected<InputRequest> input_request(const ModelOptions& options) {
+  InputRequest result;
+  result.shapes = TRY(prepare_options(options)).shapes;
+  result.constants = TRY(read_constants(options.constants));
+  return result;
 }
 
 CLI::Validator target_names() {
@@ -68,7 +96,9 @@ Expected<PrepareOptions> prepare_options(const ModelOptions& options) {
   result.target = find_target(options.target);
   result.shapes.batch = options.batch;
   result.shapes.max_batch = options.max_batch;
-  for (const std::string& text : options.shapes) result.shapes.inputs.insert(TRY(read_shape(text)));
+  for (const std::string& text : options.shapes) {
+    result.shapes.inputs.insert(TRY(read_numbers<std::int64_t>(text, 1, "--shape: expected NAME=1,3,224,224")));
+  }
   return result;
 }
 

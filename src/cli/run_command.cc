@@ -11,6 +11,7 @@
 #include "cli/arrays.h"
 #include "cli/commands.h"
 #include "cli/limits.h"
+#include "cli/model_options.h"
 #include "cli/program_options.h"
 #include "cli/terminal.h"
 #include "interpret/interpreter.h"
@@ -31,6 +32,7 @@ struct RunOptions {
   ProgramOptions program;
   LimitOptions limits;
   bool wants_reset = false;
+  std::vector<std::string> constants;
   CommonFlags common;
 };
 
@@ -106,8 +108,18 @@ Expected<RunSummary> run_calls(const RunOptions& options, const Arrays& calls,
   return summary;
 }
 
+// Sizes that the given arrays have.
+Expected<InputRequest> request_of(const RunOptions& options, const OpenFile& file) {
+  InputRequest request;
+  request.constants = TRY(read_constants(options.constants));
+  if (file.kind != FileKind::kOnnx) return request;
+  const std::vector<Tensor> arrays = TRY(read_arrays(options.inputs));
+  for (const Tensor& array : arrays) request.sizes.emplace_back(array.sizes());
+  return request;
+}
+
 Expected<RunSummary> run_model(const RunOptions& options, const OpenFile& file) {
-  const OpenModel opened = TRY(open_model(file));
+  const OpenModel opened = TRY(open_model(file, TRY(request_of(options, file))));
   Diagnostics diagnostics = opened.diagnostics;
   const Graph graph = TRY(within(canonicalize(opened.model.graph, diagnostics), options.file));
   TRY(within(demand_known_calls(graph, diagnostics), options.file));
@@ -202,6 +214,7 @@ Command add_run(CLI::App& app) {
                    "the folder for output_0.npy, output_1.npy, ..., of several calls in call_0, call_1, ...")
       ->required();
   command->add_flag("--reset", options->wants_reset, "begin each call with the initial state");
+  add_constant_option(*command, options->constants);
   add_program_options(*command, options->program);
   add_limit_options(*command, options->limits);
   add_common_flags(*command, options->common);

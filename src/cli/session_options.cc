@@ -41,7 +41,7 @@ void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::
 }
 
 Expected<Session> open_session(const SessionFlags& flags) {
-  auto model = std::make_shared<OpenModel>(TRY(open_model(flags.model.file)));
+  auto model = std::make_shared<OpenModel>(TRY(open_model(flags.model.file, TRY(input_request(flags.model)))));
   SessionOptions options;
   options.prepare = TRY(prepare_options(flags.model));
   options.config = TRY(config_of(flags.quant));

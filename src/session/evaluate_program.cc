@@ -16,8 +16,9 @@
 #include "session/runners.h"
 
 namespace isthmus {
-Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& reference, const EvaluateOptions& options,
-                                      Diagnostics& diagnostics, const std::function<bool(double)>& progress) {
+Expected<Evaluation> evaluate_program(const OpenFile& file, const ReferenceOpener& open_reference,
+                                      const EvaluateOptions& options, Diagnostics& diagnostics,
+                                      const std::function<bool(double)>& progress) {
   ProgramOptions on_one_thread = options.program;
   on_one_thread.threads = 1;
   // With the pool that it runs on.
@@ -26,12 +27,16 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& ref
     return std::shared_ptr<run::Method>(program, &program->method);
   };
   const std::shared_ptr<run::Method> method = TRY(load_method());
+  // A program of fixed sizes is compared with the model at just these sizes.
+  SizesOfInputs sizes;
+  for (const run::TensorInfo& input : method->inputs()) {
+    sizes.push_back(input.is_dynamic ? std::nullopt : std::optional(input.sizes));
+  }
+  const OpenModel& reference = *TRY(open_reference(sizes));
   const Graph& graph = reference.model.graph;
   PrepareOptions wanted = options.prepare;
-  // A program of fixed sizes is compared with the model at just these sizes.
-  for (std::size_t i = 0; i < method->inputs().size() && i < graph.inputs().size(); ++i) {
-    const run::TensorInfo& input = method->inputs()[i];
-    if (!input.is_dynamic) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = input.sizes;
+  for (std::size_t i = 0; i < sizes.size() && i < graph.inputs().size(); ++i) {
+    if (sizes[i]) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = *sizes[i];
   }
   const Prepared prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
   TRY(within(demand_known_calls(prepared.graph, diagnostics), reference.path));

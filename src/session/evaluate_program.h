@@ -21,8 +21,12 @@ struct EvaluateOptions {
   ProgramOptions program;  // its threads run samples at the same time
 };
 
+// Opens the model that a program is compared with, where its inputs have the sizes of the program.
+using ReferenceOpener = std::function<Expected<const OpenModel*>(const SizesOfInputs& sizes)>;
+
 // `progress` gets the share that is done; false ends it with an error.
-Expected<Evaluation> evaluate_program(const OpenFile& file, const OpenModel& reference, const EvaluateOptions& options,
-                                      Diagnostics& diagnostics, const std::function<bool(double)>& progress = {});
+Expected<Evaluation> evaluate_program(const OpenFile& file, const ReferenceOpener& open_reference,
+                                      const EvaluateOptions& options, Diagnostics& diagnostics,
+                                      const std::function<bool(double)>& progress = {});
 
 }  // namespace isthmus

@@ -16,7 +16,7 @@ Expected<OpenFile> open_file(const std::string& path) {
   return OpenFile{path, std::move(bytes), kind};
 }
 
-Expected<OpenModel> open_model(const OpenFile& file) {
+Expected<OpenModel> open_model(const OpenFile& file, const InputRequest& request) {
   if (file.kind != FileKind::kArchive && file.kind != FileKind::kOnnx) {
     return bad_input(fmt::format("{} is {}, not {} or {}", file.path, name_of(file.kind), name_of(FileKind::kArchive),
                                  name_of(FileKind::kOnnx)));
@@ -28,14 +28,24 @@ Expected<OpenModel> open_model(const OpenFile& file) {
   if (file.kind == FileKind::kOnnx) {
     const std::string folder = std::filesystem::path(file.path).parent_path().string();
     result.onnx = TRY(within(onnx::read_model(file.bytes, onnx::files_in(folder)), file.path));
+    result.constants = request.constants;
+    TRY(within(fix_inputs(*result.onnx, request, result.diagnostics), file.path));
     result.model = TRY(clock.stage(Stage::kLoad, within(load(*result.onnx, result.diagnostics), file.path)));
     return result;
+  }
+  if (!request.constants.empty()) {
+    return bad_input(
+        fmt::format("--constant {}: {} is {}; export it with the number itself, torch.export makes it a "
+                    "constant",
+                    request.constants.begin()->first, file.path, name_of(file.kind)));
   }
   result.archive = TRY(within(pt2::read_archive(file.bytes), file.path));
   result.model = TRY(clock.stage(Stage::kLoad, within(load(result.archive, result.diagnostics), file.path)));
   return result;
 }
 
-Expected<OpenModel> open_model(const std::string& path) { return open_model(TRY(open_file(path))); }
+Expected<OpenModel> open_model(const std::string& path, const InputRequest& request) {
+  return open_model(TRY(open_file(path)), request);
+}
 
 }  // namespace isthmus

@@ -1,6 +1,7 @@
 // Opens model and program files; what they are is told by content.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
 #include "frontends/model.h"
+#include "frontends/onnx/fix_inputs.h"
 #include "session/file_kind.h"
 #include "session/stage.h"
 
@@ -30,12 +32,14 @@ struct OpenModel {
   pt2::Archive archive;  // empty where the file is of ONNX
   std::optional<onnx::Model> onnx;
   Model model;
-  Diagnostics diagnostics;       // what reading it had to say
-  std::vector<StageTime> times;  // of `load`
+  std::map<std::string, std::vector<double>> constants;  // inputs that were asked to be these
+  Diagnostics diagnostics;                               // what reading it had to say
+  std::vector<StageTime> times;                          // of `load`
 };
 
-// Errors name the file.
-Expected<OpenModel> open_model(const OpenFile& file);
-Expected<OpenModel> open_model(const std::string& path);
+// Errors name the file. What is asked of inputs is heeded where loading depends on it, which it does for ONNX; only
+// there inputs can be made constants.
+Expected<OpenModel> open_model(const OpenFile& file, const InputRequest& request = {});
+Expected<OpenModel> open_model(const std::string& path, const InputRequest& request = {});
 
 }  // namespace isthmus

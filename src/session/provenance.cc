@@ -55,6 +55,8 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   if (options.data.is_reproducible) add("reproducible", "true");
   const ShapeRequest& shapes = options.prepare.shapes;
   for (const auto& [name, sizes] : shapes.inputs) add("shape", fmt::format("{}={}", name, fmt::join(sizes, ",")));
+  for (const auto& [name, numbers] : model.constants)
+    add("constant", fmt::format("{}={}", name, fmt::join(numbers, ",")));
   if (shapes.batch) add("batch", fmt::format("{}", *shapes.batch));
   if (shapes.max_batch) add("max_batch", fmt::format("{}", *shapes.max_batch));
   for (const std::string& layout : options.input_layouts) add("input_layout", layout);

@@ -2,6 +2,7 @@
 #include "formats/onnx/onnx.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "formats/onnx/parts.h"
 
@@ -27,6 +28,11 @@ std::pair<std::string, std::string> read_entry(protozero::pbf_reader message) {
   return entry;
 }
 
+// Some exporters write "?" for a size that has no name.
+bool is_name(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char letter) { return std::isalnum(letter) != 0; });
+}
+
 Expected<std::vector<Size>> read_shape(protozero::pbf_reader message, Source& source) {
   std::vector<Size> shape;
   while (message.next(1)) {
@@ -37,7 +43,7 @@ Expected<std::vector<Size>> read_shape(protozero::pbf_reader message, Source& so
       if (dim.tag() == 1) {
         size = dim.get_int64();
       } else if (dim.tag() == 2) {
-        size = text_of(dim.get_view());
+        if (std::string name = text_of(dim.get_view()); is_name(name)) size = std::move(name);
       } else {
         dim.skip();
       }

@@ -1,6 +1,8 @@
 // Branches and loops whose course is known, and functions: all of them become the nodes that they run.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/untrusted_text.h"
 #include "frontends/onnx/loader.h"
 
@@ -8,12 +10,15 @@ namespace isthmus::onnx {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
+constexpr std::int64_t kMaxTurns = 4096;
 
 tl::unexpected<Error> real_control_flow(std::string_view what) {
-  return fail(ErrorKind::kUnsupported,
-              fmt::format("{} is known only when the model runs: control flow cannot be compiled. Export the model for "
-                          "fixed sizes, or each branch as a model of its own",
-                          what));
+  return fail(
+      ErrorKind::kUnsupported,
+      fmt::format("{} is known only when the model runs: control flow cannot be compiled. Give sizes "
+                  "(--shape) or an input that is always the same (--constant) if it depends on these, or export "
+                  "each branch as a model of its own",
+                  what));
 }
 
 TensorView scalar_view(DType dtype, std::int64_t value) {
@@ -25,6 +30,12 @@ TensorView scalar_view(DType dtype, std::int64_t value) {
 }
 
 ArgValue number(std::int64_t value) { return ArgValue{Dim(value)}; }
+
+// Of a list attribute of Scan: that of one of its inputs or outputs.
+std::int64_t item_of(const Attribute* attribute, std::size_t i) {
+  const auto* list = attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(&attribute->value);
+  return list != nullptr && i < list->size() ? (*list)[i] : 0;
+}
 
 }  // namespace
 
@@ -70,8 +81,8 @@ Expected<Loader::Entities> Loader::branch(const Visit& visit) {
   return inlined(*predicate != 0 ? *yes : *no, {});
 }
 
-Expected<Entity> Loader::stacked(const Visit& visit, const Entities& tensors) {
-  return made_call(visit, kOnnxStack, {{"axis", number(0)}}, tensors, "inputs...");
+Expected<Entity> Loader::stacked(const Visit& visit, const Entities& tensors, std::int64_t axis) {
+  return made_call(visit, kOnnxStack, {{"axis", number(axis)}}, tensors, "inputs...");
 }
 
 Expected<Entity> Loader::selected(const Visit& visit, const Entity& tensor, std::int64_t axis, std::int64_t start,
@@ -86,7 +97,6 @@ Expected<Entity> Loader::selected(const Visit& visit, const Entity& tensor, std:
 
 // Inputs are a trip count, a condition and what is carried from turn to turn; the body also makes what is stacked.
 Expected<Loader::Entities> Loader::loop(const Visit& visit) {
-  constexpr std::int64_t kMaxTurns = 4096;
   const GraphRef body = visit.graph("body");
   if (body == nullptr) return bad_input("the body is missing");
   const Entity count = TRY(input(visit, 0));
@@ -118,46 +128,75 @@ Expected<Loader::Entities> Loader::loop(const Visit& visit) {
   }
   for (const Entities& list : scanned) {
     if (list.empty()) return fail(ErrorKind::kUnsupported, "a loop without turns that returns what its turns made");
-    carried.push_back(TRY(stacked(visit, list)));
+    carried.push_back(TRY(stacked(visit, list, 0)));
   }
   return carried;
 }
 
-// Opset 9 and later: states first, then tensors that are taken apart along an axis.
+// States first, then tensors that are taken apart along an axis. In opset 8 each item of a batch is a scan of its own.
 Expected<Loader::Entities> Loader::scan(const Visit& visit) {
-  constexpr std::int64_t kMaxTurns = 4096;
   const GraphRef body = visit.graph("body");
   if (body == nullptr) return bad_input("the body is missing");
-  if (opset({}) < 9) return fail(ErrorKind::kUnsupported, "this operator as opset 8 has it");
-  for (const char* name : {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"}) {
-    const Attribute* attribute = visit.find(name);
-    const auto* list = attribute == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(&attribute->value);
-    if (list != nullptr && std::ranges::any_of(*list, [](std::int64_t number_of) { return number_of != 0; })) {
-      return fail(ErrorKind::kUnsupported, fmt::format("{} other than 0", name));
-    }
-  }
   const auto count = static_cast<std::size_t>(visit.integer("num_scan_inputs", 0));
+  const bool is_old = opset({}) < 9;
   const std::size_t given = visit.node.inputs.size();
-  if (count < 1 || count > given) return bad_input("no input is taken apart");
-  Entities states;
-  for (std::size_t i = 0; i + count < given; ++i) states.push_back(TRY(input(visit, i)));
-  const TensorEntity first = TRY(tensor(visit, given - count));
-  const Shape& shape = inner_.type(first.inner).shape;
-  if (shape.empty() || !shape[0].is_fixed()) return real_control_flow("its number of turns");
-  const std::int64_t turns = shape[0].value();
+  if (count < 1 || count + (is_old ? 1 : 0) > given) return bad_input("no input is taken apart");
+  Entities all;
+  for (std::size_t i = is_old ? 1 : 0; i < given; ++i) all.push_back(TRY(input(visit, i)));
+  if (!is_old) return scan_once(visit, *body, all, count);
+  if (!std::holds_alternative<NoEntity>(TRY(input(visit, 0)).value)) {
+    return fail(ErrorKind::kUnsupported, "sequences of different lengths");
+  }
+  const Shape shape = inner_.type(TRY(tensor(visit, given - 1)).inner).shape;
+  if (shape.empty() || !shape[0].is_fixed()) return real_control_flow("its number of items");
+  if (shape[0].value() < 1 || shape[0].value() > kMaxTurns) return bad_input("a batch of no items");
+  std::vector<Entities> results;
+  for (std::int64_t item = 0; item < shape[0].value(); ++item) {
+    Entities own;
+    for (const Entity& entity : all) own.push_back(TRY(selected(visit, entity, 0, item, 1, false)));
+    const Entities made = TRY(scan_once(visit, *body, own, count));
+    results.resize(made.size());
+    for (std::size_t i = 0; i < made.size(); ++i) results[i].push_back(made[i]);
+  }
+  Entities batches;
+  for (const Entities& list : results) batches.push_back(TRY(stacked(visit, list, 0)));
+  return batches;
+}
+
+// The last `count` tensors are taken apart. In opset 8 the attribute of directions has another name.
+Expected<Loader::Entities> Loader::scan_once(const Visit& visit, const Graph& body, const Entities& all,
+                                             std::size_t count) {
+  const Attribute* axes = visit.find("scan_input_axes");
+  const Attribute* ways = visit.find("scan_input_directions");
+  if (ways == nullptr) ways = visit.find("directions");
+  Entities states(all.begin(), all.end() - static_cast<std::ptrdiff_t>(count));
+  const Entities apart(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
+  const auto* first = std::get_if<TensorEntity>(&apart[0].value);
+  if (first == nullptr) return bad_input("what is taken apart is not a tensor");
+  const Shape shape = inner_.type(first->inner).shape;
+  const std::int64_t axis =
+      item_of(axes, 0) < 0 ? item_of(axes, 0) + static_cast<std::int64_t>(shape.size()) : item_of(axes, 0);
+  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) return bad_input(fmt::format("axis {}", axis));
+  const Dim size = shape[static_cast<std::size_t>(axis)];
+  if (!size.is_fixed()) return real_control_flow("its number of turns");
+  const std::int64_t turns = size.value();
   if (turns > kMaxTurns) return fail(ErrorKind::kUnsupported, fmt::format("more than {} turns", kMaxTurns));
-  if (body->outputs.size() < states.size() || turns < 1) return bad_input("the body returns less than is carried");
-  std::vector<Entities> scanned(body->outputs.size() - states.size());
+  if (body.outputs.size() < states.size() || turns < 1) return bad_input("the body returns less than is carried");
+  std::vector<Entities> scanned(body.outputs.size() - states.size());
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     Entities inputs = states;
-    for (std::size_t i = given - count; i < given; ++i) {
-      inputs.push_back(TRY(selected(visit, TRY(input(visit, i)), 0, turn, 1, false)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t at = item_of(ways, i) != 0 ? turns - 1 - turn : turn;
+      inputs.push_back(TRY(selected(visit, apart[i], item_of(axes, i), at, 1, false)));
     }
-    const Entities results = TRY(inlined(*body, inputs));
+    const Entities results = TRY(inlined(body, inputs));
     for (std::size_t i = 0; i < states.size(); ++i) states[i] = results[i];
     for (std::size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(results[i + states.size()]);
   }
-  for (const Entities& list : scanned) states.push_back(TRY(stacked(visit, list)));
+  for (std::size_t i = 0; i < scanned.size(); ++i) {
+    if (item_of(visit.find("scan_output_directions"), i) != 0) std::ranges::reverse(scanned[i]);
+    states.push_back(TRY(stacked(visit, scanned[i], item_of(visit.find("scan_output_axes"), i))));
+  }
   return states;
 }
 

@@ -71,9 +71,7 @@ std::int64_t Loader::opset(const std::string& domain) const {
 
 // A size with a name is one symbol wherever the name stands.
 Dim Loader::symbol(const std::string& wanted) {
-  std::string name = value_name(wanted);
-  std::ranges::replace(name, '.', '_');
-  if (!is_symbol_name(name) || is_reserved_word(name)) name = "size_" + name;
+  const std::string name = symbol_name(wanted);
   if (inner_.exprs().find_symbol(name) == nullptr) {
     inner_.exprs().declare({name, std::int64_t{1}, std::nullopt, std::nullopt});
   }

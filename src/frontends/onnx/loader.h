@@ -88,7 +88,8 @@ class Loader {
   Expected<Entities> call_function(const Function& function, const Visit& visit);
   // Loads a graph with its inputs bound; what its outputs stand for.
   Expected<Entities> inlined(const Graph& graph, const Entities& inputs);
-  Expected<Entity> stacked(const Visit& visit, const Entities& tensors);
+  Expected<Entities> scan_once(const Visit& visit, const Graph& body, const Entities& all, std::size_t count);
+  Expected<Entity> stacked(const Visit& visit, const Entities& tensors, std::int64_t axis);
   Expected<Entity> selected(const Visit& visit, const Entity& tensor, std::int64_t axis, std::int64_t start,
                             std::int64_t size, bool keepdims);
 
@@ -118,6 +119,8 @@ class Loader {
 
 // A name of the file as one that a graph can have.
 std::string value_name(std::string_view name);
+// The same for the name of a size.
+std::string symbol_name(std::string_view name);
 Origin origin_of(const Node& node);
 std::string node_place(const Node& node);
 

@@ -3,6 +3,7 @@
 
 #include "base/untrusted_text.h"
 #include "frontends/onnx/loader.h"
+#include "ir/literals.h"
 
 namespace isthmus::onnx {
 namespace {
@@ -68,6 +69,12 @@ std::string value_name(std::string_view name) {
   }
   while (!result.empty() && result.back() == '_') result.pop_back();
   return result.empty() ? "value" : result;
+}
+
+std::string symbol_name(std::string_view name) {
+  std::string result = value_name(name);
+  std::ranges::replace(result, '.', '_');
+  return is_symbol_name(result) && !is_reserved_word(result) ? result : "size_" + result;
 }
 
 Origin origin_of(const Node& node) {

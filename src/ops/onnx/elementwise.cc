@@ -205,28 +205,39 @@ Expected<Values> read_shrink(Call& call) {
   return one(call.cast(TRY(call.emit(Op::kWhere, NoAttrs{}, {is_above, above, rest})), dtype));
 }
 
-// Before opset 7: one slope for each channel.
-Expected<Values> read_prelu_of_channels(Call& call) {
-  const ValueId slope = TRY(call.tensor("slope"));
-  return one(call.emit(Op::kPrelu, NoAttrs{},
-                       {TRY(x_of(call)), TRY(call.reshape(slope, {call.exprs().product(call.shape(slope))}))}));
+// One slope for each channel, which is axis 1.
+Expected<Values> prelu_of_channels(Call& call, ValueId x, ValueId slope) {
+  const Dim count = call.exprs().product(call.shape(slope));
+  Shape shape;
+  if (!count.is(1)) {
+    shape.resize(call.rank(x) >= 2 ? static_cast<std::size_t>(call.rank(x)) - 1 : 1, Dim(1));
+    shape[0] = count;
+  }
+  return one(call.emit(Op::kPrelu, NoAttrs{}, {x, TRY(call.reshape(slope, std::move(shape)))}));
 }
 
-// One slope for each channel where the slope's shape says so, else any slopes that broadcast.
+// Before opset 7.
+Expected<Values> read_prelu_of_channels(Call& call) {
+  return prelu_of_channels(call, TRY(x_of(call)), TRY(call.tensor("slope")));
+}
+
+// Slopes broadcast. Some exporters write one for each channel as opset 6 has it.
 Expected<Values> read_prelu(Call& call) {
   const ValueId x = TRY(x_of(call));
   const ValueId slope = TRY(call.tensor("slope"));
-  const Shape shape = call.shape(slope);
+  if (!is_floating(call.type(x).dtype)) {
+    const ValueId zero = TRY(scalar_like(call, 0, x));
+    const ValueId scaled = TRY(call.binary(Op::kMul, x, slope));
+    return one(call.emit(Op::kWhere, NoAttrs{}, {TRY(call.binary(Op::kLt, x, zero)), scaled, x}));
+  }
+  const Dim count = call.exprs().product(call.shape(slope));
   const std::int64_t channel = call.rank(slope) - (call.rank(x) - 1);
-  const Dim count = call.exprs().product(shape);
+  const bool is_axis_1 = channel >= 0 && channel < call.rank(slope) && call.size(slope, channel) == count;
+  const bool is_as_before = call.rank(slope) == 1 && call.shape(x).back() != count;
   const bool is_by_channel =
-      call.rank(x) >= 2 && is_floating(call.type(x).dtype) &&
-      (count.is(1) || (channel >= 0 && channel < call.rank(slope) &&
-                       shape[static_cast<std::size_t>(channel)] == count && call.size(x, 1) == count));
-  if (is_by_channel) return one(call.emit(Op::kPrelu, NoAttrs{}, {x, TRY(call.reshape(slope, {count}))}));
-  const ValueId zero = TRY(scalar_like(call, 0, x));
-  const ValueId scaled = TRY(call.binary(Op::kMul, x, slope));
-  return one(call.emit(Op::kWhere, NoAttrs{}, {TRY(call.binary(Op::kLt, x, zero)), scaled, x}));
+      count.is(1) || (call.rank(x) >= 2 && call.size(x, 1) == count && (is_axis_1 || is_as_before));
+  if (is_by_channel) return prelu_of_channels(call, x, slope);
+  return one(call.emit(Op::kPrelu, NoAttrs{}, {x, slope}));
 }
 
 Expected<Values> read_cast(Call& call) { return one(call.cast(TRY(call.tensor("input")), TRY(dtype(call, "to")))); }

@@ -93,9 +93,30 @@ Expected<Values> read_skip_rms_norm(Call& call) {
   return Values{result, sum, sum, sum};
 }
 
+// What is added to scores: large negative numbers where a mask of tokens has zeros.
+Expected<std::optional<ValueId>> attention_mask(Call& call, const Shape& product) {
+  std::optional<ValueId> mask;
+  if (const auto given = call.tensor_if("mask_index")) {
+    const Shape shape = call.shape(*given);
+    if (shape.size() != 2 || shape[0] != product[0] || shape[1] != product[1]) {
+      return Call::unsupported("a mask that does not say for each token whether it counts");
+    }
+    const ValueId zero = call.scalar(std::int64_t{0}, call.type(*given).dtype);
+    const double hidden = TRY(call.number("mask_filter_value", -10000));
+    const ValueId added = TRY(call.emit(
+        Op::kWhere, NoAttrs{},
+        {TRY(call.binary(Op::kEq, *given, zero)), call.scalar(hidden, DType::kF32), call.scalar(0.0, DType::kF32)}));
+    mask = TRY(call.reshape(added, {shape[0], 1, 1, shape[1]}));
+  }
+  if (const auto bias = call.tensor_if("attention_bias")) {
+    mask = mask ? TRY(call.binary(Op::kAdd, *mask, *bias)) : *bias;
+  }
+  return mask;
+}
+
 // One product for query, key and value of all heads, then attention.
 Expected<Values> read_attention(Call& call) {
-  for (const std::string_view name : {"mask_index", "past", "attention_bias", "past_sequence_length"}) {
+  for (const std::string_view name : {"past", "past_sequence_length"}) {
     if (call.has(name)) return Call::unsupported(fmt::format("attention with {}", name));
   }
   const ValueId input = TRY(call.tensor("input"));
@@ -116,6 +137,7 @@ Expected<Values> read_attention(Call& call) {
   };
   TorchCall attention(call, "aten.scaled_dot_product_attention");
   attention.tensor("query", TRY(part(0))).tensor("key", TRY(part(1))).tensor("value", TRY(part(2)));
+  attention.tensor("attn_mask", TRY(attention_mask(call, shape)));
   attention.flag("is_causal", TRY(call.flag("unidirectional", false)));
   if (call.has("scale")) attention.number("scale", TRY(call.number("scale")));
   const ValueId joined = TRY(call.permute(TRY(attention.read_one()), {0, 2, 1, 3}));

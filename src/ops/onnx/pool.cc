@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/demands.h"
+#include "ops/elementwise.h"
 #include "ops/known.h"
 #include "ops/onnx/families.h"
 #include "ops/onnx/layers.h"
@@ -135,6 +136,56 @@ Expected<ValueId> positions(Call& call, const Pool& pool, ValueId in_plane) {
   return call.binary(Op::kAdd, in_plane, TRY(call.reshape(call.integers(starts), std::move(shape))));
 }
 
+// Positions that count along columns first.
+Expected<ValueId> column_major(Call& call, const Pool& pool, ValueId in_plane) {
+  const Dim width = call.shape(pool.input).back();
+  const Dim height = call.size(pool.input, 2);
+  if (pool.spatial != 2 || !width.is_fixed() || !height.is_fixed()) {
+    return Call::unsupported("positions in column-major order of such images");
+  }
+  const ValueId row_size = call.scalar(width.value(), DType::kI64);
+  const ValueId row = TRY(call.binary(Op::kFloorDiv, in_plane, row_size));
+  const ValueId column = TRY(call.binary(Op::kRemainder, in_plane, row_size));
+  const ValueId start = TRY(call.binary(Op::kMul, column, call.scalar(height.value(), DType::kI64)));
+  return call.binary(Op::kAdd, start, row);
+}
+
+// Each number goes where a max pool took it from; zeros elsewhere. Positions count through the whole tensor that the
+// pool read, which `output_shape` may pad at its ends.
+Expected<Values> read_max_unpool(Call& call) {
+  const ValueId x = TRY(call.tensor("X"));
+  const auto shape = fixed_sizes(call.shape(x));
+  if (!shape || shape->size() < 3) return Call::unsupported("an image of a size that needs to be fixed");
+  const std::size_t spatial = shape->size() - 2;
+  const Ints kernel = TRY(call.integers("kernel_shape"));
+  const Ints stride = TRY(per_axis(call, "strides", spatial, 1));
+  const Ints pads = TRY(call.integers("pads", Ints(2 * spatial, 0)));
+  if (kernel.size() != spatial || pads.size() != 2 * spatial) return bad_input("kernel_shape or pads of other axes");
+  Ints sizes = *shape;
+  std::int64_t count = sizes[0] * sizes[1];
+  for (std::size_t i = 0; i < spatial; ++i) {
+    TRY(demand_list({kernel[i], stride[i]}, 2, 1, "kernel_shape and strides"));
+    sizes[i + 2] = (sizes[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[spatial + i];
+    if (sizes[i + 2] < 1 || sizes[i + 2] > kMaxElements) return bad_input("an image of no pixels");
+    count *= sizes[i + 2];
+    if (count > kMaxElements) return Call::unsupported("an image of this size");
+  }
+  const Ints wanted = TRY(integers(call, "output_shape", sizes));
+  if (wanted.size() != sizes.size()) return bad_input("output_shape of another rank");
+  PadAttrs pad{PadMode::kConstant, Ints(sizes.size(), 0), Ints(sizes.size(), 0), 0};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    pad.after[i] = wanted[i] - sizes[i];
+    if (pad.after[i] < 0 || wanted[i] > kMaxElements) return bad_input("output_shape is too small");
+  }
+  const Dim numbers = call.exprs().product(call.shape(x));
+  const ValueId zeros = TRY(filled(call, 0, call.type(x).dtype, {Dim(count)}));
+  const ValueId places = TRY(call.reshape(TRY(call.tensor("I")), {numbers}));
+  const ValueId flat = TRY(
+      call.emit(Op::kScatter, ScatterAttrs{0, ScatterMode::kSet}, {zeros, places, TRY(call.reshape(x, {numbers}))}));
+  const ValueId image = TRY(call.reshape(flat, as_dims(sizes)));
+  return one(wanted == sizes ? Expected<ValueId>(image) : call.emit(Op::kPad, std::move(pad), {image}));
+}
+
 Expected<Values> read_max_pool(Call& call) {
   Pool pool = TRY(read_pool(call));
   if (call.result_count() < 2) TRY(write_out_padding(call, pool, min_of(call.type(pool.input).dtype)));
@@ -143,8 +194,8 @@ Expected<Values> read_max_pool(Call& call) {
   const ValueId greatest = TRY(call.emit(is_3d ? Op::kMaxPool3d : Op::kMaxPool2d, attrs, {pool.input}));
   Values results{TRY(result_of(call, pool, greatest))};
   if (call.result_count() < 2) return results;
-  if (TRY(call.integer("storage_order", 0)) != 0) return Call::unsupported("positions in column-major order");
-  const ValueId in_plane = TRY(call.emit(is_3d ? Op::kMaxPool3dIndices : Op::kMaxPool2dIndices, attrs, {pool.input}));
+  ValueId in_plane = TRY(call.emit(is_3d ? Op::kMaxPool3dIndices : Op::kMaxPool2dIndices, attrs, {pool.input}));
+  if (TRY(call.integer("storage_order", 0)) != 0) in_plane = TRY(column_major(call, pool, in_plane));
   results.push_back(TRY(result_of(call, pool, TRY(positions(call, pool, in_plane)))));
   return results;
 }
@@ -197,11 +248,9 @@ Expected<Values> read_global_lp(Call& call) {
 
 Family pool_family() {
   static constexpr Row kRows[] = {
-      row("onnx.MaxPool", "X", read_max_pool),
-      row("onnx.AveragePool", "X", read_average_pool),
-      row("onnx.GlobalAveragePool", "X", read_global_average),
-      row("onnx.GlobalMaxPool", "X", read_global_max),
-      row("onnx.GlobalLpPool", "X", read_global_lp),
+      row("onnx.MaxPool", "X", read_max_pool),         row("onnx.MaxUnpool", "X I output_shape", read_max_unpool),
+      row("onnx.AveragePool", "X", read_average_pool), row("onnx.GlobalAveragePool", "X", read_global_average),
+      row("onnx.GlobalMaxPool", "X", read_global_max), row("onnx.GlobalLpPool", "X", read_global_lp),
   };
   return family_of("onnx pool", kRows);
 }

@@ -191,6 +191,22 @@ Expected<Values> read_matmul_integer(Call& call) {
   return one(matmul(call, a, b));
 }
 
+// What ONNX Runtime's optimizer makes of dynamically quantized products: data with the scale that follows from them.
+Expected<Values> read_matmul_integer_to_float(Call& call) {
+  const ValueId a = TRY(operand(call, "a", -2));
+  ValueId product = TRY(matmul(call, a, TRY(operand(call, "b", -1))));
+  if (const auto bias = call.tensor_if("bias")) product = TRY(call.binary(Op::kAdd, product, *bias));
+  return one(product);
+}
+Expected<Values> read_dynamic_quantize_matmul(Call& call) {
+  const IntegerRange range = integer_range(DType::kU8);
+  const DynamicAttrs as_it_runs{ScaleChoice::kTensor, range.min, range.max, 0, DType::kU8};
+  const ValueId a = TRY(call.emit(Op::kDynamicQuantize, as_it_runs, {TRY(call.tensor("A"))}));
+  ValueId product = TRY(matmul(call, a, TRY(operand(call, "b", -1))));
+  if (const auto bias = call.tensor_if("bias")) product = TRY(call.binary(Op::kAdd, product, *bias));
+  return one(product);
+}
+
 Expected<Values> read_conv_integer(Call& call) {
   const ValueId x = TRY(centred(call, TRY(call.tensor("x")), call.tensor_if("x_zero_point"), 1));
   const ValueId w = TRY(centred(call, TRY(call.tensor("w")), call.tensor_if("w_zero_point"), 0));
@@ -236,6 +252,9 @@ Family quantize_family() {
           read_qlinear_matmul),
       row("onnx.MatMulInteger", "A B a_zero_point b_zero_point", read_matmul_integer),
       row("onnx.ConvInteger", "x w x_zero_point w_zero_point", read_conv_integer),
+      row("onnx.com.microsoft.MatMulIntegerToFloat", "a b a_scale b_scale a_zero_point b_zero_point bias",
+          read_matmul_integer_to_float),
+      row("onnx.com.microsoft.DynamicQuantizeMatMul", "A b b_scale b_zero_point bias", read_dynamic_quantize_matmul),
       row("onnx.com.microsoft.QGemm", "a a_scale a_zero_point b b_scale b_zero_point C y_scale y_zero_point",
           read_qgemm),
       row("onnx.com.microsoft.QLinearAdd", "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point",

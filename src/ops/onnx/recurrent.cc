@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/elementwise.h"
 #include "ops/known.h"
@@ -39,7 +40,6 @@ Expected<ValueId> direction(Call& call, ValueId value, std::int64_t index) {
 }
 
 Expected<void> demand_plain(Call& call, std::initializer_list<std::string_view> activations) {
-  if (call.has("P")) return Call::unsupported("peepholes");
   if (TRY(call.number("clip", 0)) != 0) return Call::unsupported("a clip of the gates");
   if (TRY(call.flag("input_forget", false))) return Call::unsupported("coupled gates");
   const ArgValue* given = call.find("activations");
@@ -133,12 +133,6 @@ Expected<Values> run(Call& call, const Layer& layer, std::string target) {
   return results_of(call, layer, TRY(torch.read()));
 }
 
-// Gates: input, output, forget, cell; PyTorch has input, forget, cell, output.
-Expected<Values> read_lstm(Call& call) {
-  TRY(demand_plain(call, {"Sigmoid", "Tanh", "Tanh"}));
-  return run(call, TRY(read_layer(call, {0, 2, 3, 1}, 2)), "aten.lstm.input");
-}
-
 Expected<ValueId> gate(Call& call, ValueId value, std::int64_t index, std::int64_t hidden) {
   return call.slice(value, call.rank(value) - 1, index * hidden, (index + 1) * hidden);
 }
@@ -149,35 +143,68 @@ Expected<ValueId> linear(Call& call, ValueId x, ValueId weight, std::optional<Va
   return call.emit(Op::kLinear, NoAttrs{}, std::move(inputs));
 }
 
-// The state is reset before it is multiplied: gates in ONNX's order, update, reset and hidden.
-Expected<Values> reset_first(Call& call, const Layer& layer) {
+// One direction of a layer that is written out step by step.
+struct Direction {
+  std::int64_t index;
+  ValueId state_weight;
+  std::optional<ValueId> state_bias;
+};
+// The states after a step; `now` is what the input contributes to each gate.
+using Step = std::function<Expected<Values>(const Direction& direction, ValueId now, const Values& states)>;
+
+Expected<ValueId> joined(Call& call, Values parts, std::int64_t axis) {
+  return parts.size() == 1 ? Expected<ValueId>(parts[0]) : call.cat(std::move(parts), axis);
+}
+
+// `prepare` looks at a direction once and gives its step.
+Expected<Values> unrolled(Call& call, const Layer& layer,
+                          const std::function<Expected<Step>(const Direction& direction)>& prepare) {
   constexpr std::int64_t kMaxUnrolledSteps = 4096;
   const Dim steps = call.size(layer.input, 0);
   if (!steps.is_fixed() || steps.value() > kMaxUnrolledSteps)
     return Call::unsupported("a sequence that needs a fixed length");
-  const std::int64_t size = layer.hidden;
+  if (steps.value() < 1) return bad_input("a sequence of no steps");
   const std::size_t stride = layer.weights.size() / layer.directions;
   Values all;
-  Values last;
+  std::vector<Values> last(layer.states.size());
   for (std::size_t d = 0; d < layer.directions; ++d) {
-    const auto at = static_cast<std::int64_t>(d);
-    const ValueId r = layer.weights[d * stride + 1];
-    std::optional<ValueId> input_bias;
+    const auto weight = [&](std::size_t i) { return layer.weights[d * stride + i]; };
+    const auto bias = [&](std::size_t i) { return stride == 4 ? std::optional(weight(i)) : std::nullopt; };
+    const Direction way{static_cast<std::int64_t>(d), weight(1), bias(3)};
+    const Step step = TRY(prepare(way));
+    const ValueId from_input = TRY(linear(call, layer.input, weight(0), bias(2)));
+    Values states;
+    for (const ValueId state : layer.states) states.push_back(TRY(direction(call, state, way.index)));
+    Shape row_shape = call.shape(states[0]);
+    row_shape.insert(row_shape.begin(), Dim(1));
+    Values rows(static_cast<std::size_t>(steps.value()), states[0]);
+    for (std::int64_t i = 0; i < steps.value(); ++i) {
+      const std::int64_t at = d == 1 ? steps.value() - 1 - i : i;
+      states = TRY(step(way, TRY(direction(call, from_input, at)), states));
+      rows[static_cast<std::size_t>(at)] = TRY(call.reshape(states[0], row_shape));
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) last[i].push_back(TRY(call.reshape(states[i], row_shape)));
+    all.push_back(TRY(joined(call, std::move(rows), 0)));
+  }
+  Values results{TRY(joined(call, std::move(all), 2))};
+  for (Values& state : last) results.push_back(TRY(joined(call, std::move(state), 0)));
+  return results_of(call, layer, std::move(results));
+}
+
+// The state is reset before it is multiplied: gates in ONNX's order, update, reset and hidden.
+Expected<Values> reset_first(Call& call, const Layer& layer) {
+  const std::int64_t size = layer.hidden;
+  return unrolled(call, layer, [&](const Direction& way) -> Expected<Step> {
     std::optional<ValueId> gates_bias;
     std::optional<ValueId> hidden_bias;
-    if (stride == 4) {
-      input_bias = layer.weights[d * stride + 2];
-      gates_bias = TRY(call.slice(layer.weights[d * stride + 3], 0, 0, 2 * size));
-      hidden_bias = TRY(call.slice(layer.weights[d * stride + 3], 0, 2 * size, 3 * size));
+    if (way.state_bias) {
+      gates_bias = TRY(call.slice(*way.state_bias, 0, 0, 2 * size));
+      hidden_bias = TRY(call.slice(*way.state_bias, 0, 2 * size, 3 * size));
     }
-    const ValueId gates_weight = TRY(call.slice(r, 0, 0, 2 * size));
-    const ValueId hidden_weight = TRY(call.slice(r, 0, 2 * size, 3 * size));
-    const ValueId from_input = TRY(linear(call, layer.input, layer.weights[d * stride], input_bias));
-    ValueId state = TRY(direction(call, layer.states[0], at));
-    Values rows(static_cast<std::size_t>(steps.value()), state);
-    for (std::int64_t i = 0; i < steps.value(); ++i) {
-      const std::int64_t step = d == 1 ? steps.value() - 1 - i : i;
-      const ValueId now = TRY(direction(call, from_input, step));
+    const ValueId gates_weight = TRY(call.slice(way.state_weight, 0, 0, 2 * size));
+    const ValueId hidden_weight = TRY(call.slice(way.state_weight, 0, 2 * size, 3 * size));
+    return Step([=, &call](const Direction&, ValueId now, const Values& states) -> Expected<Values> {
+      const ValueId state = states[0];
       const ValueId both = TRY(linear(call, state, gates_weight, gates_bias));
       const auto opened = [&](std::int64_t index) -> Expected<ValueId> {
         const ValueId sum =
@@ -190,18 +217,63 @@ Expected<Values> reset_first(Call& call, const Layer& layer) {
           call.binary(Op::kAdd, TRY(gate(call, now, 2, size)), TRY(linear(call, kept, hidden_weight, hidden_bias))));
       const ValueId news = TRY(call.unary(Op::kTanh, news_in));
       const ValueId change = TRY(call.binary(Op::kSub, state, news));
-      state = TRY(call.binary(Op::kAdd, TRY(call.binary(Op::kMul, update, change)), news));
-      Shape row_shape = call.shape(state);
-      row_shape.insert(row_shape.begin(), Dim(1));
-      rows[static_cast<std::size_t>(step)] = TRY(call.reshape(state, row_shape));
-      if (i + 1 == steps.value()) last.push_back(TRY(call.reshape(state, row_shape)));
-    }
-    all.push_back(rows.size() == 1 ? rows[0] : TRY(call.cat(std::move(rows), 0)));
+      return one(call.binary(Op::kAdd, TRY(call.binary(Op::kMul, update, change)), news));
+    });
+  });
+}
+
+// Gates see the cell as well: those of input and forget before the step, that of the output behind it.
+Expected<Values> lstm_with_peepholes(Call& call, const Layer& layer) {
+  const std::int64_t size = layer.hidden;
+  const ValueId peepholes = TRY(call.tensor("P"));
+  return unrolled(call, layer, [&](const Direction& way) -> Expected<Step> {
+    const ValueId all = TRY(direction(call, peepholes, way.index));
+    return Step([=, &call](const Direction& step, ValueId now, const Values& states) -> Expected<Values> {
+      const ValueId from_state = TRY(linear(call, states[0], step.state_weight, step.state_bias));
+      const ValueId sums = TRY(call.binary(Op::kAdd, now, from_state));
+      const auto opened = [&](std::int64_t index, ValueId cell) -> Expected<ValueId> {
+        const ValueId seen = TRY(call.binary(Op::kMul, TRY(gate(call, all, index, size)), cell));
+        return call.unary(Op::kSigmoid, TRY(call.binary(Op::kAdd, TRY(gate(call, sums, index, size)), seen)));
+      };
+      const ValueId news = TRY(call.unary(Op::kTanh, TRY(gate(call, sums, 3, size))));
+      const ValueId taken = TRY(call.binary(Op::kMul, TRY(opened(0, states[1])), news));
+      const ValueId kept = TRY(call.binary(Op::kMul, TRY(opened(2, states[1])), states[1]));
+      const ValueId cell = TRY(call.binary(Op::kAdd, kept, taken));
+      const ValueId shown_cell = TRY(call.unary(Op::kTanh, cell));
+      return Values{TRY(call.binary(Op::kMul, TRY(opened(1, cell)), shown_cell)), cell};
+    });
+  });
+}
+
+// Gates: input, output, forget, cell; PyTorch has input, forget, cell, output.
+Expected<Values> read_lstm(Call& call) {
+  TRY(demand_plain(call, {"Sigmoid", "Tanh", "Tanh"}));
+  if (call.has("P")) return lstm_with_peepholes(call, TRY(read_layer(call, {0, 1, 2, 3}, 2)));
+  return run(call, TRY(read_layer(call, {0, 2, 3, 1}, 2)), "aten.lstm.input");
+}
+
+// Weights of int8, their input axis before that of the gates. Data are quantized as the model runs there, for speed;
+// here the layer computes in float, or is quantized like any other.
+Expected<Values> read_dynamic_quantize_lstm(Call& call) {
+  TorchCall layer(call, "onnx.LSTM.14");
+  layer.tensor("X", TRY(call.tensor("X")));
+  for (const std::string name : {"W", "R"}) {
+    const ValueId codes = TRY(call.cast(TRY(call.tensor(name)), DType::kF32));
+    const auto by_direction = [&](ValueId value) -> Expected<ValueId> {  // [directions] or [directions, gates]
+      const Shape shape = call.shape(value);
+      if (shape.empty() || shape.size() > 2) return bad_input(name + ": scales of another rank");
+      return call.reshape(value, {shape[0], 1, shape.size() == 2 ? shape[1] : Dim(1)});
+    };
+    const ValueId zero_point = TRY(call.cast(TRY(call.tensor(name + "_zero_point")), DType::kF32));
+    const ValueId centred = TRY(call.binary(Op::kSub, codes, TRY(by_direction(zero_point))));
+    const ValueId numbers = TRY(call.binary(Op::kMul, centred, TRY(by_direction(TRY(call.tensor(name + "_scale"))))));
+    if (call.rank(numbers) != 3) return bad_input(name + ": weights of another rank than 3");
+    layer.tensor(name, TRY(call.permute(numbers, {0, 2, 1})));
   }
-  if (last.empty()) return bad_input("a sequence of no steps");
-  const ValueId joined = all.size() == 1 ? all[0] : TRY(call.cat(std::move(all), 2));
-  const ValueId final_state = last.size() == 1 ? last[0] : TRY(call.cat(std::move(last), 0));
-  return results_of(call, layer, {joined, final_state});
+  for (const std::string name : {"B", "sequence_lens", "initial_h", "initial_c", "P"}) {
+    layer.tensor(name, call.tensor_if(name));
+  }
+  return layer.attributes().results(3).read();
 }
 
 Expected<Values> read_gru(Call& call) {
@@ -223,6 +295,9 @@ Expected<Values> read_rnn(Call& call) {
 Family recurrent_family() {
   static constexpr Row kRows[] = {
       row("onnx.LSTM", "X W R B sequence_lens initial_h initial_c P", read_lstm),
+      row("onnx.com.microsoft.DynamicQuantizeLSTM",
+          "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point",
+          read_dynamic_quantize_lstm),
       row("onnx.GRU", "X W R B sequence_lens initial_h", read_gru),
       row("onnx.RNN", "X W R B sequence_lens initial_h", read_rnn),
   };

@@ -290,5 +290,51 @@ TEST(Onnx, QuantizedOperatorsHaveTheSameForm) {
   EXPECT_THAT(text_of(onnx_model(graph)), HasSubstr("linear"));
 }
 
+// The channel is axis 1, whatever size the last axis has.
+TEST(Onnx, SlopesOfChannelsAreOfAxis1) {
+  const auto model = [](const std::vector<std::int64_t>& sizes, std::int64_t opset) {
+    OnnxGraph graph;
+    graph.input("x", kFloat, {std::int64_t{1}, std::int64_t{2}, std::int64_t{1}, std::int64_t{2}})
+        .floats("slope", sizes, {0.5F, 0.25F})
+        .node("PRelu", {"x", "slope"}, {"y"})
+        .output("y");
+    return onnx_model(graph, opset);
+  };
+  const Tensor x = tensor_of({1, 2, 1, 2}, {-1, 2, -4, -8});
+  EXPECT_EQ(run(model({2, 1, 1}, 17), {x}), (std::vector<float>{-0.5F, 2, -1, -2}));
+  EXPECT_EQ(run(model({2}, 6), {x}), (std::vector<float>{-0.5F, 2, -1, -2}));
+  EXPECT_EQ(run(model({2}, 17), {x}), (std::vector<float>{-0.5F, 2, -2, -2}));  // broadcast along the last axis
+}
+
+// What ONNX Runtime's dynamic quantization makes of MatMul, and what its optimizer makes of that.
+TEST(OnnxDynamic, ProductsOfIntegersAreLayersOfNumbersAgain) {
+  OnnxGraph graph;
+  graph.input("x", kFloat, {std::int64_t{1}, std::int64_t{2}})
+      .bytes("w", kU8, {2, 1}, std::string("\x84\x88", 2))
+      .bytes("zw", kU8, {}, std::string("\x80"))
+      .floats("sw", {}, {0.25F})
+      .node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"})
+      .node("MatMulInteger", {"q", "w", "z", "zw"}, {"p"})
+      .node("Cast", {"p"}, {"f"}, {{"to", std::int64_t{1}}})
+      .node("Mul", {"s", "sw"}, {"both"})
+      .node("Mul", {"f", "both"}, {"y"})
+      .output("y");
+  const std::string text = text_of(onnx_model(graph));
+  EXPECT_THAT(text, HasSubstr("dynamic_quantize(%x) min=0 max=255 dtype=u8"));
+  EXPECT_THAT(text, HasSubstr("linear"));
+  EXPECT_THAT(text, Not(HasSubstr("i32")));
+  // 255 * 1 + 510 * 2, in steps of 2
+  EXPECT_EQ(run(onnx_model(graph), {tensor_of({1, 2}, {254, 510})}), (std::vector<float>{254 + 1020}));
+  OnnxGraph fused;
+  fused.input("x", kFloat, {std::int64_t{1}, std::int64_t{2}})
+      .bytes("w", kU8, {2, 1}, std::string("\x84\x88", 2))
+      .bytes("zw", kU8, {}, std::string("\x80"))
+      .floats("sw", {}, {0.25F})
+      .node("DynamicQuantizeMatMul", {"x", "w", "sw", "zw"}, {"y"}, {}, {}, "com.microsoft")
+      .output("y");
+  EXPECT_THAT(text_of(onnx_model(fused)), HasSubstr("dynamic_quantize(%x) min=0 max=255 dtype=u8"));
+  EXPECT_EQ(run(onnx_model(fused), {tensor_of({1, 2}, {254, 510})}), (std::vector<float>{254 + 1020}));
+}
+
 }  // namespace
 }  // namespace isthmus::test::onnx_test
