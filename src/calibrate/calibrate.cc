@@ -243,7 +243,7 @@ class Ledger {
     }
     if (!*sample) return std::nullopt;
     // Numbers that are none would make every range meaningless.
-    if (auto checked = check_finite(graph_, **sample, handed_out_); !checked) {
+    if (auto checked = check_finite(graph_, **sample, samples_.first() + handed_out_); !checked) {
       fail(handed_out_, std::move(checked).error());
       return std::nullopt;
     }
@@ -349,7 +349,7 @@ Expected<Statistics> calibrate(const Graph& graph, const FloatSegments& segments
     while (auto ticket = ledger.take()) {
       if (samples.sequence() && ticket->number % *samples.sequence() == 0) states = first;
       ledger.give(ticket->number, within(workers[i]->run(ticket->inputs, states),
-                                         [&] { return fmt::format("sample {}", ticket->number); }));
+                                         [&] { return fmt::format("sample {}", samples.first() + ticket->number); }));
     }
   };
   threads.on_each_thread(work);

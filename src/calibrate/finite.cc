@@ -16,9 +16,10 @@ class FiniteSamples final : public Samples {
 
   std::optional<std::size_t> count() const override { return source_->count(); }
   std::optional<std::size_t> sequence() const override { return source_->sequence(); }
+  std::size_t first() const override { return source_->first(); }
   Expected<std::optional<std::vector<Tensor>>> next() override {
     auto sample = TRY(source_->next());
-    if (sample) TRY(check_finite(graph_, *sample, given_++));
+    if (sample) TRY(check_finite(graph_, *sample, first() + given_++));
     return sample;
   }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -24,6 +25,13 @@ class ExampleSamples final : public Samples {
 };
 
 }  // namespace
+
+Expected<void> Samples::skip(std::size_t samples) {
+  for (std::size_t i = 0; i < samples; ++i) {
+    if (!TRY(next())) break;
+  }
+  return {};
+}
 
 Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const Graph& graph,
                                                 const SampleOptions& options, Diagnostics& diagnostics) {
@@ -69,6 +77,7 @@ std::unique_ptr<Samples> in_sequences(std::unique_ptr<Samples> source, std::size
     std::optional<std::size_t> count() const override { return source_->count(); }
     Expected<std::optional<std::vector<Tensor>>> next() override { return source_->next(); }
     std::optional<std::size_t> sequence() const override { return length_; }
+    Expected<void> skip(std::size_t samples) override { return source_->skip(samples); }
 
    private:
     std::unique_ptr<Samples> source_;
@@ -85,6 +94,10 @@ std::unique_ptr<Samples> given_samples(std::vector<std::vector<Tensor>> samples)
     Expected<std::optional<std::vector<Tensor>>> next() override {
       if (next_ == samples_.size()) return std::nullopt;
       return samples_[next_++];
+    }
+    Expected<void> skip(std::size_t samples) override {
+      next_ = std::min(samples, samples_.size());
+      return {};
     }
 
    private:

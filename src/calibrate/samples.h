@@ -29,6 +29,10 @@ class Samples {
   virtual Expected<std::optional<std::vector<Tensor>>> next() = 0;
   // After how many samples the states of a model begin anew; nothing: all samples follow each other.
   virtual std::optional<std::size_t> sequence() const { return std::nullopt; }
+  // Passes over this many samples, before any was asked for: without reading them where that is possible.
+  virtual Expected<void> skip(std::size_t samples);
+  // The number of the first one in the data, where these are a part of it.
+  virtual std::size_t first() const { return 0; }
 };
 
 struct SampleOptions {

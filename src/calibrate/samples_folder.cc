@@ -1,6 +1,7 @@
 // Samples in .npy and .npz files: each is one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "calibrate/sample_files.h"
@@ -23,6 +24,10 @@ class FolderSamples final : public Samples {
     if (!sample) return tl::unexpected<Error>(std::move(sample).error());
     ++given_;
     return *std::move(sample);
+  }
+  Expected<void> skip(std::size_t samples) override {
+    given_ = std::min(samples, files_.size());
+    return {};
   }
 
  private:

@@ -47,6 +47,10 @@ class MediaSamples final : public Samples {
     next_ += rows_;
     return std::vector{as_input(sample, input.type.dtype, fits[0].sizes)};
   }
+  Expected<void> skip(std::size_t samples) override {
+    next_ = std::min(samples, files_.size() / rows_) * rows_;
+    return {};
+  }
 
  private:
   std::vector<std::string> files_;

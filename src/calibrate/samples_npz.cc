@@ -43,6 +43,11 @@ class NpzSamples final : public Samples {
     ++given_;
     return sample;
   }
+  Expected<void> skip(std::size_t samples) override {
+    given_ = std::min(samples, count_);
+    for (Source& source : sources_) source.reader.begin_at(static_cast<std::int64_t>(given_) * source.fit.rows);
+    return {};
+  }
 
  private:
   std::string path_;

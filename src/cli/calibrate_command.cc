@@ -1,12 +1,14 @@
-// isthmus calibrate, isthmus merge
-#include <fmt/format.h>
-
+// isthmus calibrate
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/session_options.h"
+#include "cli/shard_options.h"
 #include "cli/terminal.h"
 #include "report/stats.h"
 #include "stats/stats_file.h"
@@ -17,45 +19,53 @@ namespace {
 struct CalibrateOptions {
   SessionFlags session;
   std::string output;
+  ShardOptions shard;
+  std::vector<std::string> words;  // of the command line
   CommonFlags common;
 };
 
-Expected<void> calibrate_model(const CalibrateOptions& options) {
+// What an earlier run has left, where it is just what this one would make.
+Expected<std::optional<Statistics>> done_before(const CalibrateOptions& options, Session& session) {
+  if (!options.shard.resumes || !std::filesystem::exists(options.output)) return std::nullopt;
+  const auto file = map_file(options.output);
+  if (!file) return std::nullopt;
+  auto statistics = read_stats(*file);
+  if (!statistics || !is_same_part(statistics->part, TRY(session.shard_manifest()))) return std::nullopt;
+  return *std::move(statistics);
+}
+
+Expected<ExitCode> calibrate_model(CalibrateOptions options) {
+  const auto shard = TRY(choose_shard(options.shard));
+  if (shard) {
+    options.output = shard_file(options.output, shard->shard);
+    options.session.data.shard = shard->shard;
+    options.session.threads = threads_of_shard(options.session.threads);
+    if (!options.common.is_quiet) print_shard(*shard, options.output);
+  } else if (options.shard.resumes) {
+    return usage_error("--resume is for parts of the samples: give --shard as well", options.common);
+  }
   const std::vector<std::string> inputs{options.session.model.file, options.session.data.path};
   TRY(demand_writable(options.output, inputs));
   Session session = TRY(open_session(options.session));
-  const Statistics statistics = TRY(session.calibrate());
-  TRY(write_file(options.output, write_stats(statistics)));
+  auto known = TRY(done_before(options, session));
+  const bool was_done = known.has_value();
+  Statistics statistics = was_done ? *std::move(known) : TRY(session.calibrate());
+  if (!was_done) {
+    if (statistics.part) statistics.part->command = options.words;
+    TRY(write_file(options.output, write_stats(statistics)));
+  }
   if (options.common.speaks()) print_diagnostics(session.diagnostics());
-  const CalibrateSummary summary{session.file(), std::string(session.target().name),
-                                 options.output, session.times().back().seconds,
-                                 &statistics,    session.diagnostics().entries()};
+  const CalibrateSummary summary{.model = session.file(),
+                                 .target = std::string(session.target().name),
+                                 .output = options.output,
+                                 .seconds = was_done ? 0 : session.times().back().seconds,
+                                 .statistics = &statistics,
+                                 .diagnostics = session.diagnostics().entries(),
+                                 .was_done = was_done};
   if (options.common.wants_json || !options.common.is_quiet) {
     print_output(options.common.wants_json ? to_json(summary) : to_text(summary));
   }
-  return {};
-}
-
-struct MergeOptions {
-  std::vector<std::string> files;
-  std::string output;
-  CommonFlags common;
-};
-
-Expected<void> merge(const MergeOptions& options) {
-  TRY(demand_writable(options.output, options.files));
-  Statistics merged = TRY(within(read_stats(TRY(map_file(options.files[0]))), options.files[0]));
-  for (std::size_t i = 1; i < options.files.size(); ++i) {
-    const Statistics next = TRY(within(read_stats(TRY(map_file(options.files[i]))), options.files[i]));
-    TRY(within(merged.merge(next), fmt::format("{} and {}", options.files[0], options.files[i])));
-  }
-  TRY(write_file(options.output, write_stats(merged)));
-  const StatsSummary summary{options.output, &merged};
-  if (options.common.wants_json) print_output(to_json(summary));
-  if (options.common.speaks()) {
-    print_output(fmt::format("{}: {} values, {} samples\n", options.output, merged.values.size(), merged.samples));
-  }
-  return {};
+  return kExitFine;
 }
 
 }  // namespace
@@ -67,21 +77,16 @@ Command add_calibrate(CLI::App& app) {
   add_model_options(*command, options->session.model);
   add_calibration_options(*command, options->session, "the archive's examples");
   command->add_option("-o,--output", options->output, "the file of statistics (.stats)")->required();
+  add_shard_options(*command, options->shard);
   add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus calibrate model.pt2 --target xnnpack --calibrate calib.npz -o model.stats\n"
-      "  isthmus calibrate model.pt2 --target xnnpack --calibrate samples/ --samples 64 -o model.stats");
-  return {command, [options] { return fine(calibrate_model(*options)); }};
-}
-
-Command add_merge(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("merge", "Merges statistics of one model that were made from several data.");
-  const auto options = std::make_shared<MergeOptions>();
-  command->add_option("FILES", options->files, "files of `isthmus calibrate`")->required()->expected(2, -1);
-  command->add_option("-o,--output", options->output, "the file of all of them")->required();
-  add_common_flags(*command, options->common);
-  command->footer("Example:\n  isthmus merge a.stats b.stats -o all.stats");
-  return {command, [options] { return fine(merge(*options)); }};
+      "  isthmus calibrate model.pt2 --target xnnpack --calibrate samples/ --samples 64 -o model.stats\n"
+      "  mpirun -n 8 isthmus calibrate model.pt2 --target xnnpack --calibrate calib.npz -o model.stats");
+  return {command, [options, command] {
+            options->words = command_words(*command);
+            return calibrate_model(*options);
+          }};
 }
 
 }  // namespace isthmus

@@ -7,8 +7,10 @@
 #include "base/untrusted_text.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "evaluate/evaluation_file.h"
 #include "program/anatomy/anatomy.h"
 #include "report/diff/diff.h"
+#include "report/eval.h"
 #include "report/inspect.h"
 #include "report/program.h"
 #include "report/stats.h"
@@ -81,6 +83,11 @@ Expected<void> read_side(DiffSide& side, const DiffOptions& options) {
         side.facts.rows.push_back({key, static_cast<double>(count), std::to_string(count), ""});
       }
       return {};
+    case FileKind::kEvaluation: {
+      EvaluationFile found = TRY(within(read_evaluation(file.bytes), side.path));
+      side.facts = TRY(read_facts(to_json(EvalSummary{found.program, std::move(found.evaluation), {}})));
+      return {};
+    }
     case FileKind::kArchive:
     case FileKind::kOnnx:
       return read_model_side(side, file);
@@ -115,8 +122,8 @@ Command add_diff(CLI::App& app) {
       "What moved between two models, programs, statistics or reports: nodes, fallbacks, scales, sizes, figures.");
   const auto options = std::make_shared<DiffOptions>();
   const std::string files =
-      "a model (.pt2, .onnx), a program (.pte), a TOSA graph (.tosa), statistics (.stats), what --json printed, or a "
-      "baseline";
+      "a model (.pt2, .onnx), a program (.pte), a TOSA graph (.tosa), statistics (.stats), an evaluation (.eval), "
+      "what --json printed, or a baseline";
   command->add_option("A", options->a, files)->required();
   command->add_option("B", options->b, "the file to compare it with")->required();
   command->add_option("--method", options->method, "the method of .pte files")->capture_default_str();

@@ -9,9 +9,11 @@
 #include "cli/common_flags.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "evaluate/evaluation_file.h"
 #include "formats/tosa/tosa.h"
 #include "ir/text.h"
 #include "program/anatomy/anatomy.h"
+#include "report/eval.h"
 #include "report/inspect.h"
 #include "report/model_explorer.h"
 #include "report/program.h"
@@ -81,6 +83,16 @@ Expected<void> inspect_statistics(const InspectOptions& options, const OpenFile&
   return {};
 }
 
+Expected<void> inspect_evaluation(const InspectOptions& options, const OpenFile& file) {
+  if (options.wants_ir || !options.graph_form.empty()) {
+    return bad_input(fmt::format("{} holds an evaluation: it has no graph to print", file.path));
+  }
+  EvaluationFile found = TRY(within(read_evaluation(file.bytes), file.path));
+  const EvalSummary summary{found.program, std::move(found.evaluation), {}};
+  print_summary(options, to_json(summary), to_text(summary));
+  return {};
+}
+
 Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file) {
   if (options.wants_ir)
     return bad_input(fmt::format("{} is a TOSA graph: it has no graph of ours to print", file.path));
@@ -94,6 +106,7 @@ Expected<void> inspect_tosa(const InspectOptions& options, const OpenFile& file)
 Expected<void> inspect(const InspectOptions& options) {
   const OpenFile file = TRY(open_file(options.file));
   if (file.kind == FileKind::kStatistics) return inspect_statistics(options, file);
+  if (file.kind == FileKind::kEvaluation) return inspect_evaluation(options, file);
   if (file.kind == FileKind::kProgram) return inspect_program(options, file);
   if (file.kind == FileKind::kTosa) return inspect_tosa(options, file);
   const OpenModel opened = TRY(open_model(file));
@@ -120,12 +133,12 @@ Expected<void> inspect(const InspectOptions& options) {
 Command add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "inspect",
-      "What is in a .pt2, .onnx, .pte, .tosa or .stats file: inputs, outputs, operators, delegates, memory.");
+      "What is in a .pt2, .onnx, .pte, .tosa, .stats or .eval file: inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<InspectOptions>();
   command
       ->add_option("FILE", options->file,
-                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte), a TOSA graph (.tosa) "
-                   "or statistics (.stats)")
+                   "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte), a TOSA graph "
+                   "(.tosa), statistics (.stats) or an evaluation (.eval)")
       ->required();
   add_common_flags(*command, options->common);
   CLI::Option* ir = command->add_flag("--ir", options->wants_ir, "print the graph, one node per line")

@@ -24,6 +24,7 @@ class SideBySide final : public Samples {
       : samples_(samples), runners_(std::move(runners)), maker_(std::move(maker)), threads_(runners_.size()) {}
 
   std::optional<std::size_t> count() const override { return samples_.count(); }
+  std::size_t first() const override { return samples_.first(); }
 
   Expected<std::optional<std::vector<Tensor>>> next() override {
     if (at_ == ahead_.size()) TRY(run_ahead());

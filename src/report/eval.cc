@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/part.h"
 #include "report/rows.h"
 
 namespace isthmus {
@@ -12,7 +13,9 @@ std::string to_text(const EvalSummary& summary) {
   const auto share = [&](std::uint64_t part) {
     return found.rows == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(found.rows);
   };
-  std::string out = fmt::format("{}: {} samples\n", summary.file, found.samples);
+  std::string out = summary.was_done ? fmt::format("{} is done, nothing was run\n", summary.output) : "";
+  out += fmt::format("{}: {} samples\n", summary.file, found.samples);
+  if (found.part) out += to_text(*found.part);
   if (found.has_labels) {
     out += fmt::format("  right: {} of {} ({:.2f} %), in float {} ({:.2f} %)\n", found.right, found.rows,
                        share(found.right), found.right_reference, share(found.right_reference));

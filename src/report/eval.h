@@ -16,6 +16,8 @@ struct EvalSummary {
   Evaluation evaluation;
   std::vector<Diagnostic> said;
   std::optional<anatomy::Graph> program = {};  // where it was taken apart
+  std::string output = {};                     // the file of the evaluation, where one was written
+  bool was_done = false;                       // by an earlier run: nothing was computed
 };
 
 std::string to_text(const EvalSummary& summary);

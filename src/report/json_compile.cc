@@ -154,14 +154,19 @@ std::string to_json(const CompileSummary& summary) {
 }
 
 std::string to_json(const CalibrateSummary& summary) {
-  return dump({{"model", summary.model},
-               {"target", summary.target},
-               {"output", summary.output},
-               {"samples", summary.statistics->samples},
-               {"values", summary.statistics->values.size()},
-               {"reproducible", summary.statistics->is_reproducible},
-               {"seconds", {{std::string(name_of(Stage::kCalibrate)), summary.seconds}}},
-               {"warnings", warnings_json(summary.diagnostics)}});
+  Json json{{"model", summary.model},
+            {"target", summary.target},
+            {"output", summary.output},
+            {"samples", summary.statistics->samples},
+            {"values", summary.statistics->values.size()},
+            {"reproducible", summary.statistics->is_reproducible},
+            {"seconds", {{std::string(name_of(Stage::kCalibrate)), summary.seconds}}},
+            {"warnings", warnings_json(summary.diagnostics)}};
+  if (summary.statistics->part) {
+    json["part"] = part_json(*summary.statistics->part);
+    json["was_done"] = summary.was_done;
+  }
+  return dump(json);
 }
 
 }  // namespace isthmus

@@ -156,11 +156,13 @@ std::string to_json(const StatsSummary& summary) {
                       {"infinities", value.moments.infinities},
                       {"range", {range.min, range.max}}});
   }
-  return dump({{"kind", "stats"},
-               {"file", summary.file},
-               {"samples", summary.statistics->samples},
-               {"reproducible", summary.statistics->is_reproducible},
-               {"values", values}});
+  Json json{{"kind", "stats"},
+            {"file", summary.file},
+            {"samples", summary.statistics->samples},
+            {"reproducible", summary.statistics->is_reproducible},
+            {"values", std::move(values)}};
+  if (summary.statistics->part) json["part"] = part_json(*summary.statistics->part);
+  return dump(json);
 }
 
 }  // namespace isthmus

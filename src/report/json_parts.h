@@ -14,6 +14,7 @@
 #include "report/causes.h"
 #include "report/rows.h"
 #include "report/states.h"
+#include "shard/manifest.h"
 
 namespace isthmus {
 
@@ -45,6 +46,21 @@ inline Json counts_json(const Counts& counts) {
   Json result = Json::object();
   for (const auto& [name, count] : counts) result[name] = count;
   return result;
+}
+
+inline Json part_json(const Manifest& part) {
+  Json shards = Json::array();
+  for (const Manifest::Part& row : part.parts) {
+    const SampleRange range = part.range_of(row);
+    shards.push_back(
+        {{"index", row.shard.index}, {"count", row.shard.count}, {"first", range.begin}, {"samples", range.count()}});
+  }
+  Json facts = Json::object();
+  for (const Manifest::Fact& fact : part.facts) facts[fact.name] = fact.value;
+  return {{"samples", part.known_samples()},
+          {"of", part.samples},
+          {"shards", std::move(shards)},
+          {"facts", std::move(facts)}};
 }
 
 inline Json states_json(const std::vector<StateRow>& rows) {

@@ -58,7 +58,7 @@ std::string to_json(const EvalSummary& summary) {
   const auto share = [&](std::uint64_t part) {
     return found.rows == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(found.rows);
   };
-  Json json{{"file", summary.file}, {"samples", found.samples}};
+  Json json{{"kind", "eval"}, {"file", summary.file}, {"samples", found.samples}};
   if (found.has_labels) {
     json["top1_reference"] = share(found.right_reference);
     json["top1"] = share(found.right);
@@ -73,6 +73,11 @@ std::string to_json(const EvalSummary& summary) {
                                {"cosine", output.cosine()}});
   }
   json["warnings"] = diagnostics_json(summary.said);
+  if (!summary.output.empty()) json["output"] = summary.output;
+  if (found.part) {
+    json["part"] = part_json(*found.part);
+    json["was_done"] = summary.was_done;
+  }
   return dump(json);
 }
 

@@ -16,6 +16,7 @@ struct CalibrateSummary {
   double seconds = 0;
   const Statistics* statistics = nullptr;
   std::vector<Diagnostic> diagnostics;
+  bool was_done = false;  // by an earlier run: nothing was computed
 };
 std::string to_text(const CalibrateSummary& summary);
 std::string to_json(const CalibrateSummary& summary);

@@ -41,7 +41,7 @@ FloatKernels float_kernels_of(const DataOptions& options) {
   return options.is_reproducible ? FloatKernels::kReference : FloatKernels::kXnnpack;
 }
 
-Expected<Statistics> known_statistics(const DataOptions& options, const Prepared& prepared) {
+Expected<Statistics> known_statistics(const DataOptions& options, const Prepared& prepared, Diagnostics& diagnostics) {
   const std::string name = options.name();
   Statistics statistics = options.statistics != nullptr
                               ? *options.statistics
@@ -52,6 +52,10 @@ Expected<Statistics> known_statistics(const DataOptions& options, const Prepared
   }
   if (options.is_reproducible && !statistics.is_reproducible) {
     return bad_input(fmt::format("{} was made without --reproducible: calibrate again with it", name));
+  }
+  if (statistics.part && !statistics.part->is_whole()) {
+    diagnostics.warn("part-of-samples", "",
+                     fmt::format("{}: {}; `isthmus merge` joins all parts", name, statistics.part->missing_text()));
   }
   return statistics;
 }

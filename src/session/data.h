@@ -14,6 +14,7 @@
 #include "calibrate/samples.h"
 #include "session/calibrate.h"
 #include "session/prepare.h"
+#include "shard/shard.h"
 #include "stats/statistics.h"
 
 namespace isthmus {
@@ -29,6 +30,7 @@ struct DataOptions {
   std::optional<std::size_t> max_samples;
   std::optional<std::size_t> sequence;  // states of the model are reset after each run of this many samples
   bool is_reproducible = false;
+  std::optional<Shard> shard;  // the samples of this one alone
 
   bool is_empty() const { return path.empty() && !given && statistics == nullptr; }
   bool is_statistics() const { return statistics != nullptr || path.ends_with(".stats"); }
@@ -45,7 +47,7 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
                                               std::span<const std::optional<TensorView>> examples,
                                               const Prepared& prepared, Diagnostics& diagnostics);
 
-// Of this prepared model, or an error.
-Expected<Statistics> known_statistics(const DataOptions& options, const Prepared& prepared);
+// Of this prepared model, or an error; with a warning where they are of a part of their samples.
+Expected<Statistics> known_statistics(const DataOptions& options, const Prepared& prepared, Diagnostics& diagnostics);
 
 }  // namespace isthmus

@@ -29,4 +29,8 @@ Expected<Evaluation> evaluate_program(const OpenFile& file, const ReferenceOpene
                                       const EvaluateOptions& options, Diagnostics& diagnostics,
                                       const std::function<bool(double)>& progress = {});
 
+// The manifest of the shard that `options` ask for: samples are read, and nothing is computed.
+Expected<Manifest> evaluation_manifest(const OpenFile& file, const ReferenceOpener& open_reference,
+                                       const EvaluateOptions& options);
+
 }  // namespace isthmus

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "evaluate/evaluation_file.h"
 #include "formats/executorch/pte.h"
 #include "formats/onnx/onnx.h"
 #include "formats/torch/pt2.h"
@@ -105,6 +106,8 @@ std::string_view name_of(FileKind kind) {
       return "a program file (.pte)";
     case FileKind::kStatistics:
       return "a file of statistics (.stats)";
+    case FileKind::kEvaluation:
+      return "an evaluation (.eval)";
     case FileKind::kTosa:
       return "a TOSA graph (.tosa)";
     case FileKind::kOnnx:
@@ -116,6 +119,7 @@ std::string_view name_of(FileKind kind) {
 Expected<FileKind> kind_of(const std::string& path, const Blob& bytes) {
   if (pte::looks_like_program(bytes)) return FileKind::kProgram;
   if (is_stats_file(bytes)) return FileKind::kStatistics;
+  if (is_evaluation_file(bytes)) return FileKind::kEvaluation;
   if (tosa::looks_like_graph(bytes)) return FileKind::kTosa;
   if (pt2::looks_like_archive(bytes)) return FileKind::kArchive;
   if (onnx::looks_like_model(bytes)) return FileKind::kOnnx;

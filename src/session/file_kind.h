@@ -15,6 +15,7 @@ enum class FileKind : std::uint8_t {
   kProgram,     // of the ExecuTorch runtime (.pte)
   kStatistics,  // of `isthmus calibrate` (.stats)
   kTosa,        // a graph in integers (.tosa)
+  kEvaluation,  // of `isthmus eval` (.eval)
   kOnnx,        // a model of ONNX (.onnx)
 };
 

@@ -10,6 +10,7 @@
 #include "base/near_words.h"
 #include "calibrate/finite.h"
 #include "evaluate/side_by_side.h"
+#include "ir/fingerprint.h"
 #include "ir/text.h"
 #include "program/lower/lower.h"
 #include "quantize/config/pins.h"
@@ -19,6 +20,8 @@
 #include "session/provenance.h"
 #include "session/quantize_with_gate.h"
 #include "session/runners.h"
+#include "session/shard_work.h"
+#include "stats/stats_file.h"
 #include "targets/partition.h"
 #include "targets/registry.h"
 
@@ -50,6 +53,10 @@ struct Session::State {
   // Statistics, and the samples by which their result is judged.
   Expected<void> gather();
   Expected<Statistics> measured(const std::vector<std::size_t>& left_out);
+  Expected<std::unique_ptr<ShardSamples>> shard_samples(Diagnostics& said) const;
+  Expected<Manifest> manifest_of(const ShardSamples& samples) const;
+  Expected<Statistics> measured_shard();
+  Expected<Statistics> run_samples(Samples& samples);
   // Takes the parameters that the archive gives. False where they are not all that is needed.
   Expected<bool> take_archive_parameters();
   GateInputs gate_inputs();
@@ -168,18 +175,51 @@ std::optional<Sample> Session::State::example() const {
 }
 
 Expected<Statistics> Session::State::measured(const std::vector<std::size_t>& left_out) {
-  if (options.data.is_statistics()) return known_statistics(options.data, *prepared);
+  if (options.data.is_statistics()) return known_statistics(options.data, *prepared, diagnostics);
   const std::unique_ptr<Samples> samples =
       without(TRY(samples_of(options.data, model->path, examples, *prepared, diagnostics)), left_out);
+  return run_samples(*samples);
+}
+
+Expected<Statistics> Session::State::run_samples(Samples& samples) {
   TRY(announce(Stage::kCalibrate));
   const auto report = [&](std::size_t done) {
-    const double count = static_cast<double>(samples->count().value_or(0));
+    const double count = static_cast<double>(samples.count().value_or(0));
     return !progress || progress(Stage::kCalibrate, count > 0 ? static_cast<double>(done) / count : 0);
   };
   const xnnpack::ThreadPool threads(options.threads);
-  return within(isthmus::calibrate(*prepared, *float_model, *samples, threads, report, diagnostics,
+  return within(isthmus::calibrate(*prepared, *float_model, samples, threads, report, diagnostics,
                                    float_kernels_of(options.data)),
                 options.data.is_empty() ? model->path : options.data.name());
+}
+
+Expected<std::unique_ptr<ShardSamples>> Session::State::shard_samples(Diagnostics& said) const {
+  if (options.data.is_statistics()) {
+    return bad_input(fmt::format("{} holds statistics: only samples can be split into shards", options.data.name()));
+  }
+  const bool has_states = !prepared->graph.states().empty();
+  return within(
+      shard_of(TRY(samples_of(options.data, model->path, examples, *prepared, said)), *options.data.shard, has_states),
+      options.data.is_empty() ? model->path : options.data.name());
+}
+
+Expected<Manifest> Session::State::manifest_of(const ShardSamples& samples) const {
+  Manifest manifest = samples.manifest();
+  manifest.facts = TRY(calibration_facts(*prepared, target(), options.data));
+  return manifest;
+}
+
+Expected<Statistics> Session::State::measured_shard() {
+  const auto samples = TRY(shard_samples(diagnostics));
+  Statistics result;
+  if (samples->range().count() > 0) {
+    result = TRY(run_samples(*samples));
+  } else {
+    result.key = fingerprint(prepared->graph, kStatsVersion);
+    result.is_reproducible = options.data.is_reproducible;
+  }
+  result.part = TRY(manifest_of(*samples));
+  return result;
 }
 
 Expected<void> Session::State::gather() {
@@ -369,7 +409,15 @@ Expected<Statistics> Session::calibrate() {
   TRY(state_->prepare_model());
   TRY(within(demand_known(state_->prepared->graph, target(), diagnostics()), file()));
   StageClock clock(state_->times);
-  return clock.stage(Stage::kCalibrate, state_->measured({}));
+  return clock.stage(Stage::kCalibrate, state_->options.data.shard ? state_->measured_shard() : state_->measured({}));
+}
+
+Expected<Manifest> Session::shard_manifest() {
+  TRY(state_->prepare_model());
+  Diagnostics said_again;
+  const auto samples = TRY(state_->shard_samples(said_again));
+  TRY(read_all(*samples));
+  return state_->manifest_of(*samples);
 }
 
 Expected<void> Session::compile() {

@@ -56,8 +56,10 @@ class Session {
   Expected<void> place(WithData with_data);
   // The same error for every command where a node can run nowhere.
   Expected<void> demand_runnable() const;
-  // The statistics of every value.
+  // The statistics of every value; of the samples of one shard, with a manifest, where one is asked for.
   Expected<Statistics> calibrate();
+  // The manifest that these would have: samples are read, and nothing is computed.
+  Expected<Manifest> shard_manifest();
   // The program, after `place` with data.
   Expected<void> compile();
   // What each value lost, on the reference kernels.

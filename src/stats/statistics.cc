@@ -102,6 +102,10 @@ Expected<void> Statistics::merge(const Statistics& other) {
       }
     }
   }
+  if (part.has_value() != other.part.has_value()) {
+    return bad_input("one is of a part of its samples and the other is not: join the parts first");
+  }
+  if (part) TRY(part->join(*other.part));
   samples += other.samples;
   is_reproducible = is_reproducible && other.is_reproducible;
   for (const auto& [name, theirs] : other.values) values[name].merge(theirs);

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/expected.h"
+#include "shard/manifest.h"
 #include "stats/exact_sum.h"
 #include "stats/histogram.h"
 #include "stats/measure.h"
@@ -70,8 +72,9 @@ struct Statistics {
   std::uint64_t samples = 0;
   std::map<std::string, ValueStatistics> values;  // by name of the value
   bool is_reproducible = false;                   // made by kernels that give the same bits on every CPU
+  std::optional<Manifest> part = {};              // where they are not of all samples
 
-  // Fails where they belong to another graph.
+  // Fails where they belong to another graph, where a sample is in both, and where only one of them is a part.
   Expected<void> merge(const Statistics& other);
   bool operator==(const Statistics&) const = default;
 };

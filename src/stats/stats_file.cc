@@ -165,9 +165,14 @@ std::vector<std::byte> write_stats(const Statistics& statistics) {
   std::vector<flatbuffers::Offset<stats_fb::Value>> values;
   for (const auto& [name, value] : statistics.values) values.push_back(write_value(builder, name, value));
   const auto rows = builder.CreateVector(values);
+  flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> part = 0;
+  if (statistics.part) {
+    const std::vector<std::byte> manifest = write_manifest(*statistics.part);
+    part = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(manifest.data()), manifest.size());
+  }
   stats_fb::FinishStatisticsBuffer(
       builder, stats_fb::CreateStatistics(builder, kStatsVersion, statistics.key, statistics.samples, rows,
-                                          statistics.is_reproducible));
+                                          statistics.is_reproducible, part));
   const auto* begin = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return {begin, begin + builder.GetSize()};
 }
@@ -183,6 +188,9 @@ Expected<Statistics> read_stats(const Blob& file) {
                                  root.version(), kStatsVersion));
   }
   Statistics statistics{root.key(), root.samples(), {}, root.reproducible()};
+  if (root.part() != nullptr) {
+    statistics.part = TRY(read_manifest(std::as_bytes(std::span(root.part()->data(), root.part()->size()))));
+  }
   for (const stats_fb::Value* row : *root.values()) {
     const std::string name = row->name()->str();
     auto value = TRY(within(read_value(*row), [&] { return "value %" + name; }));

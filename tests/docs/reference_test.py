@@ -128,6 +128,12 @@ class Json(Folder):
         self.validate("bench", ("bench", program, "--seconds", "0.05", "--profile"))
         self.validate("calibrate", ("calibrate", CNN, "--target", "xnnpack", "--calibrate", CALIBRATION, "-o", statistics))
         self.validate("merge", ("merge", statistics, statistics, "-o", self.folder / "two.stats"))
+        shard = ("--shard", "0/2")
+        self.validate("calibrate", ("calibrate", CNN, "--target", "xnnpack", "--calibrate", CALIBRATION, *shard, "-o", statistics))
+        self.validate("eval", ("eval", program, "--reference", CNN, "--data", TEST, *shard, "-o", self.folder / "m.eval"))
+        for part in (self.folder / "m.0-of-2.stats", self.folder / "m.0-of-2.eval"):
+            self.validate("inspect", ("inspect", part))
+            self.validate("merge", ("merge", part, "--partial", "-o", self.folder / "part"))
         images = self.folder / "images/0"
         images.mkdir(parents=True)
         (images / "0.png").write_bytes((SOURCE / "tests/models/images/pattern/pattern_gray.png").read_bytes())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <random>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "calibrate/calibrate.h"
+#include "calibrate/shard_samples.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/evaluation_file.h"
 #include "session/stages.h"
 #include "stats/measure.h"
 #include "stats/statistics.h"
@@ -126,6 +130,55 @@ TEST(MergeLaw, StatisticsOfAnyShardsAreThoseOfOneRun) {
   }
 }
 
+// Evaluations of all numbers of shards, joined in any order and grouping.
+TEST(MergeLaw, EvaluationsOfAnyShardsAreThoseOfOneRun) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  const auto drawn = [&](std::int64_t rows) {
+    Tensor tensor(DType::kF32, {rows, 5});
+    std::vector<float> numbers(static_cast<std::size_t>(rows) * 5);
+    const float scale = std::exp2(normal(random) * 8);
+    for (float& number : numbers) number = normal(random) * scale;
+    std::memcpy(tensor.mutable_bytes().data(), numbers.data(), numbers.size() * sizeof(float));
+    return tensor;
+  };
+  for (std::uint32_t count = 1; count <= 64; ++count) {
+    const std::size_t samples = 1 + random() % 90;
+    std::vector<std::vector<Tensor>> all;
+    for (std::size_t i = 0; i < samples; ++i) all.push_back({drawn(2), drawn(2)});
+    std::vector<std::int64_t> labels(2 * samples);
+    for (std::int64_t& label : labels) label = static_cast<std::int64_t>(random() % 5);
+    if (count % 3 == 0) labels.clear();
+    const Runner wanted = [](std::span<const Tensor> inputs) -> Expected<std::vector<std::optional<Tensor>>> {
+      return std::vector<std::optional<Tensor>>{inputs[0], inputs[1]};
+    };
+    const Runner found = [](std::span<const Tensor> inputs) -> Expected<std::vector<std::optional<Tensor>>> {
+      return std::vector<std::optional<Tensor>>{inputs[1], inputs[0]};
+    };
+    const auto whole = evaluate(wanted, found, *given_samples(all), labels);
+    ASSERT_TRUE(whole) << whole.error().text();
+    std::vector<EvaluationFile> parts;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto source = ShardSamples::of(given_samples(all), {i, count});
+      ASSERT_TRUE(source);
+      auto part = evaluate(wanted, found, **source, labels);
+      ASSERT_TRUE(part) << part.error().text();
+      part->part = (*source)->manifest();
+      parts.push_back({"m.pte", *std::move(part)});
+    }
+    while (parts.size() > 1) {
+      std::ranges::shuffle(parts, random);
+      const auto last = read_evaluation(Blob::owning(write_evaluation(parts.back())));
+      ASSERT_TRUE(last) << last.error().text();
+      parts.pop_back();
+      ASSERT_TRUE(parts[random() % parts.size()].evaluation.merge(last->evaluation));
+    }
+    ASSERT_TRUE(parts[0].evaluation.part->is_whole());
+    parts[0].evaluation.part.reset();
+    EXPECT_EQ(write_evaluation(parts[0]), write_evaluation({"m.pte", *whole})) << count << " shards";
+  }
+}
+
 // The same of a model: its calibration in shards, on one thread or two.
 TEST(MergeLaw, AModelInShardsIsCalibratedAsAtOnce) {
   Diagnostics diagnostics;
@@ -147,11 +200,12 @@ TEST(MergeLaw, AModelInShardsIsCalibratedAsAtOnce) {
   };
   const Bytes expected = write_stats(calibrated(samples, 1));
   std::mt19937 random(1);
-  for (const std::size_t count : {1u, 3u, 7u, 33u, 64u}) {
+  for (const std::uint32_t count : {1u, 3u, 7u, 33u, 64u}) {
     std::vector<Statistics> shards;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto at = [&](std::size_t n) { return samples.begin() + static_cast<std::ptrdiff_t>(n * 64 / count); };
-      shards.push_back(calibrated({at(i), at(i + 1)}, 1 + i % 2));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const SampleRange range = range_of({i, count}, samples.size());
+      const auto at = [&](std::uint64_t n) { return samples.begin() + static_cast<std::ptrdiff_t>(n); };
+      shards.push_back(calibrated({at(range.begin), at(range.end)}, 1 + i % 2));
     }
     EXPECT_EQ(merged(std::move(shards), random), expected) << count << " shards";
   }
