@@ -22,10 +22,6 @@ std::optional<Reason> refuse_compare(const NodeForm& form) {
   }
   return refuse_ranks(form);
 }
-std::optional<Reason> refuse_logical(const NodeForm& form) {
-  if (form.type(0).dtype != DType::kBool) return Reason{ReasonCode::kQuantizedType, "logic on numbers"};
-  return refuse_ranks(form);
-}
 
 // Both sides in one scale, in 32 bits.
 template <tosa::Op kOp, bool kIsSwapped = false, bool kIsNegated = false>
@@ -53,7 +49,8 @@ Expected<Operand> logical(NodeLowering& lowering) {
 }
 template <tosa::Op kOp>
 constexpr FormRow logical_row(Op op) {
-  return {op, kOp, same_order, refuse_logical, logical<kOp>};
+  return {
+      .op = op, .core = kOp, .order = same_order, .refusal = refuse_ranks, .lower = logical<kOp>, .reads_bools = true};
 }
 
 // By a known condition the choice is the greater of both sides, each of which is the least number where it is not

@@ -36,13 +36,14 @@ Expected<Multiplier> factor_of(double factor, tosa::Type from);
 // From sums to the result's quantized values.
 Expected<Operand> to_quantized(NodeLowering& lowering, const Operand& sums, double factor);
 
-// Windows over an image [N, H, W, C] that give this height and width: TOSA wants them to fit exactly.
+// Windows over an image [N, H, W, C] that give this height and width: TOSA wants them to fit exactly. Fails where they
+// see padding alone.
 struct Fitted {
   Ints pad;
   Ints image;  // of what is read: less than the image where no window reaches its end
 };
-Fitted fitted(const Ints& image, const Ints& output, const Ints& kernel, const Ints& stride, const Ints& padding,
-              const Ints& dilation = {1, 1});
+Expected<Fitted> fitted(const Ints& image, const Ints& output, const Ints& kernel, const Ints& stride,
+                        const Ints& padding, const Ints& dilation = {1, 1});
 
 // Whether a sum of this many values of a width surely fits 32 bits.
 std::optional<Reason> refuse_count(DType quantized, std::int64_t count);

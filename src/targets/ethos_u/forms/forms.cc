@@ -49,11 +49,25 @@ std::optional<Reason> value_refusal(const NodeForm& form, ValueId id, Role role)
   return Reason{ReasonCode::kQuantizedType, typed_name(form.graph, id)};
 }
 
+// What moves or joins values takes any.
+std::optional<Reason> data_refusal(const NodeForm& form, const FormRow& row) {
+  const QFlow flow = def(form.node.op).flow;
+  if (flow == QFlow::kMovesData || flow == QFlow::kJoinsInputs) return std::nullopt;
+  for (std::size_t i = 0; i < form.node.inputs.size(); ++i) {
+    if (role_of(form.node.op, i) != Role::kData) continue;
+    const TensorType type = form.type(i);
+    if (row.reads_bools ? type.dtype == DType::kBool : type.quant.has_value()) continue;
+    return Reason{ReasonCode::kQuantizedType, row.reads_bools ? "logic on numbers" : "numbers that are not quantized"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Reason> node_refusal(const NodeForm& form, const FormRow& row) {
   if (auto reason = value_refusal(form, form.node.outputs[0], Role::kData)) return reason;
   for (std::size_t i = 0; i < form.node.inputs.size(); ++i) {
     if (auto reason = value_refusal(form, form.node.inputs[i], role_of(form.node.op, i))) return reason;
   }
+  if (auto reason = data_refusal(form, row)) return reason;
   return row.refusal == nullptr ? std::nullopt : row.refusal(form);
 }
 
@@ -302,12 +316,13 @@ Expected<Operand> to_quantized(NodeLowering& lowering, const Operand& sums, doub
   return lowering.out.rescale(sums, lowering.result_type(), {{multiplier}, 0, lowering.type().quant->zero_point});
 }
 
-Fitted fitted(const Ints& image, const Ints& output, const Ints& kernel, const Ints& stride, const Ints& padding,
-              const Ints& dilation) {
+Expected<Fitted> fitted(const Ints& image, const Ints& output, const Ints& kernel, const Ints& stride,
+                        const Ints& padding, const Ints& dilation) {
   Fitted result{padding, image};
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t reach = (kernel[i] - 1) * dilation[i] + 1;
     const std::int64_t end = (output[i + 1] - 1) * stride[i] + reach - padding[2 * i];
+    if (end <= 0) return bad_input("windows that see padding alone");
     result.pad[2 * i + 1] = std::max<std::int64_t>(end - image[i + 1], 0);
     result.image[i + 1] = std::min(end, image[i + 1]);
   }

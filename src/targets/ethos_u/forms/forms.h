@@ -76,6 +76,7 @@ struct FormRow {
   Lower lower;
   bool has_bounds = false;  // ends in a RESCALE, which a CLAMP may follow
   WideReads wide_reads = WideReads::kNever;
+  bool reads_bools = false;  // what it computes with are bools, else quantized numbers
 };
 
 // Null where the op has no form in TOSA.

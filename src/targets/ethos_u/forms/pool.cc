@@ -30,22 +30,22 @@ struct Pooled {
   Operand image;
   std::vector<std::int32_t> pad;
 };
-Pooled pooled(NodeLowering& lowering, const Ints& kernel, const Ints& stride, const Ints& padding) {
+Expected<Pooled> pooled(NodeLowering& lowering, const Ints& kernel, const Ints& stride, const Ints& padding) {
   const Operand& image = lowering.inputs[0];
-  const Fitted fit = fitted(image.shape, lowering.result_shape(), kernel, stride, padding);
-  return {lowering.out.slice(image, {0, 0, 0, 0}, fit.image), narrow(fit.pad)};
+  const Fitted fit = TRY(fitted(image.shape, lowering.result_shape(), kernel, stride, padding));
+  return Pooled{lowering.out.slice(image, {0, 0, 0, 0}, fit.image), narrow(fit.pad)};
 }
 
 Expected<Operand> max_pool2d(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<MaxPoolAttrs>();
-  const auto [image, pad] = pooled(lowering, attrs.kernel, attrs.stride, attrs.padding);
+  const auto [image, pad] = TRY(pooled(lowering, attrs.kernel, attrs.stride, attrs.padding));
   const tosa::MaxPool fields{narrow(attrs.kernel), narrow(attrs.stride), pad};
   return lowering.out.emit(tosa::Op::kMaxPool2d, fields, {image.id}, image.type, lowering.result_shape());
 }
 
 Expected<Operand> avg_pool2d(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<AvgPoolAttrs>();
-  const auto [image, pad] = pooled(lowering, attrs.kernel, attrs.stride, attrs.padding);
+  const auto [image, pad] = TRY(pooled(lowering, attrs.kernel, attrs.stride, attrs.padding));
   const tosa::AvgPool fields{narrow(attrs.kernel), narrow(attrs.stride), pad, tosa::Type::kI32};
   const Operand zero = lowering.out.number(image.type, lowering.type().quant->zero_point);
   return lowering.out.emit(tosa::Op::kAvgPool2d, fields, {image.id, zero.id, zero.id}, image.type,

@@ -75,7 +75,8 @@ Expected<Operand> plain_conv2d(NodeLowering& lowering) {
   const Ints weight = lowering.sizes(1);  // [O, I / groups, H, W]
   const Ints output = lowering.result_shape();
   const Operand& image = lowering.inputs[0];
-  const Fitted fit = fitted(image.shape, output, {weight[2], weight[3]}, attrs.stride, attrs.padding, attrs.dilation);
+  const Fitted fit =
+      TRY(fitted(image.shape, output, {weight[2], weight[3]}, attrs.stride, attrs.padding, attrs.dilation));
   const Operand input = lowering.out.slice(image, {0, 0, 0, 0}, fit.image);
   const bool is_by_channel = is_depthwise(lowering);
   const std::int64_t channels = image.shape[3];

@@ -101,8 +101,13 @@ Expected<Operand> extreme(NodeLowering& lowering) {
   return reduced(lowering, kOp, lowering.inputs[0]);
 }
 template <tosa::Op kOp>
-constexpr FormRow extreme_row(Op op) {
-  return {op, kOp, same_order, refuse_dropped_axes, extreme<kOp>};
+constexpr FormRow extreme_row(Op op, bool reads_bools = false) {
+  return {.op = op,
+          .core = kOp,
+          .order = same_order,
+          .refusal = refuse_dropped_axes,
+          .lower = extreme<kOp>,
+          .reads_bools = reads_bools};
 }
 
 constexpr FormRow kReductionForms[] = {
@@ -122,8 +127,8 @@ constexpr FormRow kReductionForms[] = {
      .wide_reads = WideReads::kAlways},
     extreme_row<tosa::Op::kReduceMax>(Op::kAmax),
     extreme_row<tosa::Op::kReduceMin>(Op::kAmin),
-    extreme_row<tosa::Op::kReduceAny>(Op::kAny),
-    extreme_row<tosa::Op::kReduceAll>(Op::kAll),
+    extreme_row<tosa::Op::kReduceAny>(Op::kAny, true),
+    extreme_row<tosa::Op::kReduceAll>(Op::kAll, true),
 };
 
 }  // namespace
