@@ -62,7 +62,11 @@ Expected<Operand> mul(NodeLowering& lowering) {
   const Side b = side_of(lowering, 1, type);
   const Operand left = lowering.out.widened(a.values, a.zero_point);
   const Operand right = lowering.out.widened(b.values, b.zero_point);
-  return to_quantized(lowering, lowering.out.mul(left, right), a.scale * b.scale / scale_of(lowering.type()));
+  const double factor = a.scale * b.scale / scale_of(lowering.type());
+  Operand product = lowering.out.mul(left, right);
+  // Where most of them saturate, products of 16 bits may be more than RESCALE takes.
+  if (type == DType::kI16) product = bounded_for(lowering.out, product, TRY(factor_of(factor, product.type)));
+  return to_quantized(lowering, product, factor);
 }
 
 // By the reciprocal of the divisor's mantissa; only the last step rounds to quantized values.

@@ -181,6 +181,14 @@ TEST(IntegerTosa, Products) {
   }
 }
 
+// Beyond what RESCALE takes, as below.
+TEST(IntegerTosa, ProductsThatSaturate) {
+  const QuantizedTensor x{test::tensor<std::int16_t>({1, 4}, {32767, -32768, 100, -1}), Quant{{1.0F}, 0}};
+  const QuantizedTensor like = zeros({1, 4}, Quant{{0.5F}, 0}, DType::kI16);
+  EXPECT_EQ(values_of(computed(Op::kMul, NoAttrs{}, {x, x}, like)),
+            (std::vector<std::int64_t>{32767, 32767, 20000, 2}));
+}
+
 TEST(IntegerTosa, Quotients) {
   Chance chance(14);
   for (int round = 0; round < 60; ++round) {
