@@ -298,6 +298,11 @@ Expected<Tensor> where(const KernelContext& context) {
   return result;
 }
 
+// The predicate has one element, of whatever rank.
+Expected<Tensor> branch(const KernelContext& context) {
+  return context.inputs[context.inputs[0].data<std::uint8_t>()[0] != 0 ? 1 : 2];
+}
+
 }  // namespace
 
 std::span<const KernelDef> movement_kernels() {
@@ -306,7 +311,7 @@ std::span<const KernelDef> movement_kernels() {
       {Op::kExpand, expand, HalfPrecision::kAsBytes},   {Op::kSlice, slice, HalfPrecision::kAsBytes},
       {Op::kFlip, flip, HalfPrecision::kAsBytes},       {Op::kPad, pad, HalfPrecision::kAsBytes},
       {Op::kCat, cat, HalfPrecision::kAsBytes},         {Op::kWhere, where, HalfPrecision::kAsBytes},
-      {Op::kBranch, where, HalfPrecision::kAsBytes},
+      {Op::kBranch, branch, HalfPrecision::kAsBytes},
   };
   return kKernels;
 }
