@@ -106,8 +106,9 @@ std::optional<std::vector<double>> LayerWriter::means_of(const Node& node) const
   const auto axis = static_cast<std::uint32_t>(channel_axis(node.op, rank));
   const auto channels = found->second.channels.find(axis);
   if (channels == found->second.channels.end() || channels->second.count == 0) return std::nullopt;
-  // In steps of about those that the quantized values have, which is much more than two CPUs differ by.
   const Moments& moments = found->second.moments;
+  if (moments.count == 0) return std::nullopt;  // no number of it was finite
+  // In steps of about those that the quantized values have, which is much more than two CPUs differ by.
   const float largest = std::max(std::abs(moments.min), std::abs(moments.max));
   const double step = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) - 8) : 1;
   const double trust = trust_in_means(moments, channels->second);
