@@ -38,9 +38,14 @@ void set_quant(xnn::Value& value, const Quant& quant, DType dtype, const Order& 
   }
   value.datatype = is_bias ? xnn::DataType::kQCI32 : xnn::DataType::kQCI8;
   xnn::PerChannel params;
-  // The axis of groups was put before all others, and becomes one with that of channels.
-  params.axis = groups ? Lowering::place(order, quant.axis + 1) - 1 : Lowering::place(order, quant.axis);
-  for (std::int64_t i = 0; i < groups.value_or(1); ++i) {
+  // The axis of groups was put before all others, and becomes one with that of channels. Scales along the inputs are
+  // scales of groups, of one channel each.
+  const bool is_of_groups = groups && *groups > 1 && quant.axis == 0;
+  const std::int64_t repeats = is_of_groups ? 1 : groups.value_or(1);
+  params.axis = is_of_groups ? 0
+                : groups     ? Lowering::place(order, quant.axis + 1) - 1
+                             : Lowering::place(order, quant.axis);
+  for (std::int64_t i = 0; i < repeats; ++i) {
     params.scales.insert(params.scales.end(), quant.scales.begin(), quant.scales.end());
   }
   params.scale_count = static_cast<std::uint32_t>(params.scales.size());

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ops/table.h"
+#include "targets/integers.h"
 #include "targets/xnnpack/desc.h"
 
 namespace isthmus::xnnpack {
@@ -107,7 +108,9 @@ class QuantizedNode {
       const DType expected = role == Role::kWeight ? DType::kI8 : DType::kI32;
       if (!quant || type(id).dtype != expected || quant->zero_point != 0) return Reason{ReasonCode::kDType, named(id)};
       if (role == Role::kWeight) {
-        if (quant->axis >= 0 && quant->axis != form_.weight_axis) return Reason{ReasonCode::kDType, named(id)};
+        const bool fits = quant->axis < 0 || quant->axis == form_.weight_axis ||
+                          quant->axis == weight_axis(node_.op, node_.attrs, type(id).shape);
+        if (!fits) return Reason{ReasonCode::kDType, named(id)};
         weight = &*quant;
       } else if (auto reason = bias(id, *quant, weight)) {
         return reason;

@@ -51,9 +51,10 @@ Make conv(const ConvAttrs& attrs, const std::vector<std::int64_t>& weights, Scal
     return g.node(Op::kConv2d, attrs, inputs, kWide);
   };
 }
-Make conv_transpose(const ConvTransposeAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales) {
+Make conv_transpose(const ConvTransposeAttrs& attrs, const std::vector<std::int64_t>& weights, Scales scales,
+                    std::int32_t axis = 1) {
   return [=](Int8Graph& g, ValueId x) {
-    const ValueId w = g.weight(weights, scales, 1);
+    const ValueId w = g.weight(weights, scales, axis);
     return g.node(Op::kConvTranspose2d, attrs, {x, w, g.bias(x, w, weights[1] * attrs.groups)}, kWide);
   };
 }
@@ -109,6 +110,8 @@ std::vector<Row> products() {
       {"conv_transpose2d", image, kInput, conv_transpose({{2, 2}, kZeros, kOnes, 1}, {6, 5, 2, 2}, Scales::kEach)},
       {"conv_transpose2d_groups", image, kInput,
        conv_transpose({{2, 2}, {1, 1, 1, 1}, kOnes, 2}, {6, 4, 3, 3}, Scales::kEach)},
+      {"conv_transpose2d_depthwise", image, kInput,
+       conv_transpose({{2, 2}, {1, 1, 1, 1}, kOnes, 6}, {6, 1, 3, 3}, Scales::kEach, 0)},
       {"conv_transpose2d_one_scale", image, kInput,
        conv_transpose({{2, 1}, kZeros, kOnes, 1}, {6, 5, 2, 2}, Scales::kOne)},
       {"linear", {3, 12}, kInput, linear(Scales::kEach)},
