@@ -12,7 +12,7 @@
 
 namespace isthmus::test {
 
-std::string broken_device_law(unsigned seed, OperatorCounts& counts) {
+std::string broken_device_law(RandomSeed seed, OperatorCounts& counts) {
   RandomDeviceModel random(seed);
   const Graph graph = random.make();
   if (graph.outputs().empty()) return {};

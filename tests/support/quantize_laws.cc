@@ -77,7 +77,7 @@ std::string difference_of(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string broken_plan_law(unsigned seed) {
+std::string broken_plan_law(RandomSeed seed) {
   RandomQuantModel model(seed, Widths::kWild);
   const Graph graph = prepared_graph(model.make());
   // Half of them with what really happens in the graph, where movers have the ranges of what they move.
@@ -132,7 +132,7 @@ std::string broken_plan_law(unsigned seed) {
   return proven ? std::string() : broken("proof", proven.error().text() + "\n" + print(applied->graph));
 }
 
-std::string broken_pin_law(unsigned seed) {
+std::string broken_pin_law(RandomSeed seed) {
   const bool is_wild = seed % 3 == 0;
   RandomQuantModel model(seed, is_wild ? Widths::kWild : Widths::kTame);
   const Graph graph = prepared_graph(model.make());
@@ -175,14 +175,14 @@ std::string broken_pin_law(unsigned seed) {
   return {};
 }
 
-std::string broken_partial_pin_law(unsigned seed) {
+std::string broken_partial_pin_law(RandomSeed seed) {
   RandomQuantModel model(seed, seed % 3 == 0 ? Widths::kWild : Widths::kTame);
   const Graph graph = prepared_graph(model.make());
   const std::vector<Tensor> sample = model.inputs(graph);
   QuantConfig config;
   config.front = 0;
   const QuantPlan first = planned(graph, observed(graph, {sample}), config);
-  std::mt19937 random(seed);
+  std::mt19937 random(seed.number);
   std::vector<bool> is_pinned;
   for (std::size_t i = 0; i < graph.values().size(); ++i) is_pinned.push_back(random() % 2 == 0);
   const Graph archive = converted(graph, [&](const Graph&, ValueId id) -> std::optional<Pin> {
@@ -212,7 +212,7 @@ std::string broken_partial_pin_law(unsigned seed) {
   return {};
 }
 
-std::string broken_compute_law(unsigned seed) {
+std::string broken_compute_law(RandomSeed seed) {
   RandomQuantModel random(seed, Widths::kTame);
   Diagnostics diagnostics;
   auto prepared = prepare(random.make(), {&target(), {}}, diagnostics);

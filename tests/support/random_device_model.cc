@@ -64,8 +64,8 @@ Graph RandomDeviceModel::make() {
   std::vector<std::size_t> weights;
   for (const Family& family : families()) weights.push_back(family.weight);
   std::discrete_distribution<std::size_t> next(weights.begin(), weights.end());
-  const std::int64_t nodes = 2 + up_to(6);
-  for (std::int64_t i = 0; i < nodes; ++i) {
+  const std::size_t nodes = std::min(static_cast<std::size_t>(2 + up_to(6)), max_nodes_);
+  for (std::size_t i = 0; i < nodes; ++i) {
     // Chains more often than bushes.
     const ValueId value = below(3) == 0 ? one_of(values_) : values_.back();
     constexpr std::int64_t kMaxElements = 4000;

@@ -8,13 +8,14 @@
 #include "interpret/tensor.h"
 #include "ir/graph.h"
 #include "ops/emitter.h"
+#include "support/random_seed.h"
 
 namespace isthmus::test {
 
 // Grows a graph of a few nodes from an image, a sequence of tokens and a list of row numbers. Numbers stay finite.
 class RandomDeviceModel {
  public:
-  explicit RandomDeviceModel(unsigned seed) : random_(seed), emitter_(graph_) {}
+  explicit RandomDeviceModel(RandomSeed seed) : random_(seed.number), max_nodes_(seed.max_nodes), emitter_(graph_) {}
 
   Graph make();
   // For the graph that was made.
@@ -83,6 +84,7 @@ class RandomDeviceModel {
   Grown cat(ValueId value);
 
   std::mt19937 random_;
+  std::size_t max_nodes_;
   Graph graph_;
   Emitter emitter_;
   ValueId rows_;

@@ -75,7 +75,7 @@ Graph RandomQuantModel::make() {
   for (const char* name : {"x", "y", "z"}) {
     values_.push_back(graph_.add_input(name, {DType::kF32, {1, 4, 4, 4}}));
   }
-  const std::size_t nodes = 12 + pick(30);
+  const std::size_t nodes = std::min(12 + pick(30), max_nodes_);
   for (std::size_t i = 0; i < nodes; ++i) values_.push_back(grow(values_[pick(values_.size())]));
   // Every value is read, and some of what others read is returned, too.
   std::vector<bool> is_read(graph_.values().size(), false);

@@ -9,6 +9,7 @@
 #include "ir/graph.h"
 #include "ops/emitter.h"
 #include "stats/statistics.h"
+#include "support/random_seed.h"
 
 namespace isthmus::test {
 
@@ -22,7 +23,8 @@ enum class Widths : std::uint8_t {
 // for some softmaxes. Several values are returned.
 class RandomQuantModel {
  public:
-  RandomQuantModel(unsigned seed, Widths widths) : random_(seed), widths_(widths), emitter_(graph_) {}
+  RandomQuantModel(RandomSeed seed, Widths widths)
+      : random_(seed.number), max_nodes_(seed.max_nodes), widths_(widths), emitter_(graph_) {}
 
   Graph make();
   std::vector<Tensor> inputs(const Graph& graph);
@@ -49,6 +51,7 @@ class RandomQuantModel {
   ValueId partner(ValueId value);
 
   std::mt19937 random_;
+  std::size_t max_nodes_;
   Widths widths_;
   Graph graph_;
   Emitter emitter_;
