@@ -11,6 +11,23 @@ extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data
 
 namespace isthmus::fuzz {
 
+// Another number of this many bytes; `below(n)` draws one below n.
+template <class Below>
+std::uint64_t changed_number(std::uint64_t number, std::size_t width, const Below& below) {
+  switch (below(5)) {
+    case 0:
+      return number + below(9);
+    case 1:
+      return number - below(9);
+    case 2:
+      return below(2) == 0 ? below(16) : ~std::uint64_t{below(2)};
+    case 3:
+      return number ^ std::uint64_t{1} << below(width * 8);
+    default:
+      return number << below(4);
+  }
+}
+
 // Half of the time what libFuzzer itself would do.
 inline std::size_t mutate_numbers(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   std::minstd_rand random(seed);
@@ -21,25 +38,10 @@ inline std::size_t mutate_numbers(std::uint8_t* data, std::size_t size, std::siz
   const std::size_t at = place();
   std::uint64_t number = 0;
   std::memcpy(&number, data + at, width);
-  switch (below(6)) {
-    case 0:
-      number += below(9);
-      break;
-    case 1:
-      number -= below(9);
-      break;
-    case 2:
-      number = below(2) == 0 ? below(16) : ~std::uint64_t{below(2)};
-      break;
-    case 3:
-      number ^= std::uint64_t{1} << below(width * 8);
-      break;
-    case 4:  // what stands elsewhere: offsets and indices that make sense, only not here
-      std::memcpy(&number, data + place(), width);
-      break;
-    default:
-      number <<= below(4);
-      break;
+  if (below(6) == 0) {  // what stands elsewhere: offsets and indices that make sense, only not here
+    std::memcpy(&number, data + place(), width);
+  } else {
+    number = changed_number(number, width, below);
   }
   std::memcpy(data + at, &number, width);
   return size;

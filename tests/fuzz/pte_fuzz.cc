@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "formats/executorch/pte.h"
-#include "fuzz/number_mutator.h"
+#include "fuzz/flatbuffer_mutator.h"
 #include "program/run/measure.h"
 #include "program/run/method.h"
 #include "report/program.h"
@@ -48,5 +48,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
-  return isthmus::fuzz::mutate_numbers(data, size, max, seed);
+  return isthmus::fuzz::mutate_flatbuffer(data, size, max, seed);
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "formats/tosa/tosa.h"
-#include "fuzz/number_mutator.h"
+#include "fuzz/flatbuffer_mutator.h"
 #include "report/tosa.h"
 #include "targets/tosa/interpreter.h"
 
@@ -70,5 +70,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
-  return isthmus::fuzz::mutate_numbers(data, size, max, seed);
+  return isthmus::fuzz::mutate_flatbuffer(data, size, max, seed);
 }

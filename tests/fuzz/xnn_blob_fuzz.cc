@@ -8,7 +8,7 @@
 #include "engines/xnnpack/builder.h"
 #include "engines/xnnpack/runtime.h"
 #include "formats/executorch/xnn_blob.h"
-#include "fuzz/number_mutator.h"
+#include "fuzz/flatbuffer_mutator.h"
 
 namespace {
 
@@ -109,5 +109,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
-  return isthmus::fuzz::mutate_numbers(data, size, max, seed);
+  return isthmus::fuzz::mutate_flatbuffer(data, size, max, seed);
 }

@@ -1,4 +1,5 @@
-// Mutations that respect the zip around the data: bytes of one entry change, and the archive is put together anew.
+// Mutations that respect the zip around the data: bytes or JSON of one entry change, and the archive is put together
+// anew.
 // Without them nearly every inserted or removed byte would end at the directory's checks.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "formats/zip.h"
+#include "fuzz/json_mutator.h"
 
 // libFuzzer's own mutations. Weak, since the program that only replays inputs has none.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max);
@@ -89,7 +91,9 @@ inline std::string mutated_zip(std::string_view zip, std::size_t max, std::minst
       entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(chosen));
       break;
     default: {
-      std::string nested = bytes.starts_with("PK") ? mutated_zip(bytes, bytes.size() + room, random) : std::string();
+      std::string nested;
+      if (bytes.starts_with("PK")) nested = mutated_zip(bytes, bytes.size() + room, random);
+      if (bytes.starts_with("{") && random() % 2 == 0) nested = JsonMutator(random).mutated(bytes);
       bytes = nested.empty() ? mutated(bytes, bytes.size() + room) : std::move(nested);
     }
   }
