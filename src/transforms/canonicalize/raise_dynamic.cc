@@ -54,16 +54,37 @@ std::optional<DynamicData> dynamic_data(const Graph& graph, ValueId value) {
 struct ScaledProduct {
   const Node* product = nullptr;
   std::vector<ValueId> others;
+  std::optional<ValueId> bias;        // numbers, which were rounded to integers and added to the product
+  std::optional<ValueId> bias_scale;  // as they were divided by it
 };
-void take_factors(const Graph& graph, ValueId value, ScaledProduct& found, int depth) {
-  if (const Node* cast = maker_of(graph, value, Op::kCast)) {
-    const Node* product = graph.producer(cast->inputs[0]);
-    if (product != nullptr && product->op != Op::kForeign && found.product == nullptr &&
-        graph.type(cast->inputs[0]).dtype == DType::kI32 && product->inputs.size() == 2) {
-      found.product = product;
-      return;
+
+// Older quantizers add a bias to the integers: floor(bias / scale).
+bool take_bias(const Graph& graph, ValueId value, ScaledProduct& found) {
+  const Node* rounded = maker_of(graph, before_casts(graph, value), Op::kFloor);
+  const Node* share = rounded == nullptr ? nullptr : maker_of(graph, rounded->inputs[0], Op::kDiv);
+  if (share == nullptr || graph.constant(share->inputs[0]) == nullptr) return false;
+  found.bias = share->inputs[0];
+  found.bias_scale = share->inputs[1];
+  return true;
+}
+
+bool take_product(const Graph& graph, ValueId value, ScaledProduct& found) {
+  const Node* product = graph.producer(value);
+  if (product == nullptr || product->op == Op::kForeign || graph.type(value).dtype != DType::kI32) return false;
+  if (product->op == Op::kAdd && !found.bias) {
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const ValueId other = product->inputs[1 - i];
+      if (take_bias(graph, other, found)) return take_product(graph, product->inputs[i], found);
     }
   }
+  if (product->inputs.size() != 2) return false;
+  found.product = product;
+  return true;
+}
+
+void take_factors(const Graph& graph, ValueId value, ScaledProduct& found, int depth) {
+  const Node* cast = found.product == nullptr ? maker_of(graph, value, Op::kCast) : nullptr;
+  if (cast != nullptr && take_product(graph, cast->inputs[0], found)) return;
   const Node* factors = depth > 0 ? maker_of(graph, value, Op::kMul) : nullptr;
   if (factors == nullptr) {
     found.others.push_back(value);
@@ -97,6 +118,8 @@ Replacement raise_dynamic(const Site& site) {
       graph.type(found.product->outputs[0]).shape != site.result().shape) {
     return unchanged();
   }
+  // The bias has the scale of the whole product.
+  if (found.bias && std::ranges::find(site.inputs, *found.bias_scale) == site.inputs.end()) return unchanged();
   const Node product = *found.product;  // a copy: emitting moves the nodes
   const auto data = dynamic_data(graph, product.inputs[0]);
   const Constant* weight = graph.constant(product.inputs[1]);
@@ -118,10 +141,15 @@ Replacement raise_dynamic(const Site& site) {
   const ValueId zeros = emitter.constant(std::vector<std::int64_t>(scales->size(), 0), sizes);
   const ValueId numbers = TRY(emitter.emit(Op::kDequantize, DequantizeAttrs{axis, DType::kF32},
                                            {narrow, emitter.constant(*scales, sizes), zeros}));
-  const IntegerRange range = integer_range(DType::kU8);
-  const DynamicAttrs as_it_runs{ScaleChoice::kTensor, range.min, range.max, 0, DType::kU8};
-  const ValueId rounded = TRY(emitter.emit(Op::kDynamicQuantize, as_it_runs, {data->numbers}));
-  return replaced_by(emitter.emit(product.op, product.attrs, {rounded, numbers}));
+  std::vector<ValueId> inputs{data->numbers, numbers};
+  // Devices quantize rows as they run; images are quantized by data, or not at all.
+  if (product.op == Op::kLinear) {
+    const IntegerRange range = integer_range(DType::kU8);
+    const DynamicAttrs as_it_runs{ScaleChoice::kTensor, range.min, range.max, 0, DType::kU8};
+    inputs[0] = TRY(emitter.emit(Op::kDynamicQuantize, as_it_runs, {data->numbers}));
+  }
+  if (found.bias) inputs.push_back(TRY(emitter.reshape(*found.bias, {Dim(graph.type(*found.bias).shape.back())})));
+  return replaced_by(emitter.emit(product.op, product.attrs, std::move(inputs)));
 }
 
 }  // namespace isthmus

@@ -14,6 +14,8 @@ Replacement raise_gelu(const Site& site);
 Replacement raise_silu(const Site& site);
 Replacement raise_layer_norm(const Site& site);
 Replacement fold_into_layer_norm(const Site& site);
+Replacement lower_permutes(const Site& site);
+Replacement reduce_before_permute(const Site& site);
 Replacement raise_dynamic(const Site& site);
 Replacement raise_attention(const Site& site);
 

@@ -64,6 +64,11 @@ std::optional<DynamicPair> dynamic_pair(const Graph& graph, const Node& there, s
   return pair;
 }
 
+// A part of a computed value, which QOperator models take of quantized values.
+bool is_part(const Graph& graph, const Node* node) {
+  return node != nullptr && std::holds_alternative<SliceAttrs>(node->attrs) &&
+         graph.constant(node->inputs[0]) == nullptr;
+}
 bool is_movement(const Node* node) { return node != nullptr && (node->op == Op::kReshape || node->op == Op::kPermute); }
 
 }  // namespace
@@ -90,7 +95,9 @@ Replacement pair_conversions(const Site& site) {
 
 Replacement raise_dequantize(const Site& site) {
   const auto* back = std::get_if<DequantizeAttrs>(&site.node.attrs);
-  if (back == nullptr || !is_movement(site.producer(0))) return unchanged();
+  if (back == nullptr || !(is_movement(site.producer(0)) || is_part(site.graph(), site.producer(0)))) {
+    return unchanged();
+  }
   const Node movement = *site.producer(0);  // a copy: emitting moves the nodes
   DequantizeAttrs attrs = *back;
   if (attrs.axis >= 0) {

@@ -306,6 +306,32 @@ TEST(Onnx, SlopesOfChannelsAreOfAxis1) {
   EXPECT_EQ(run(model({2}, 17), {x}), (std::vector<float>{-0.5F, 2, -2, -2}));  // broadcast along the last axis
 }
 
+// Older quantizers add the bias to the integers.
+TEST(OnnxDynamic, ConvolutionsOfIntegersHaveTheBiasOfTheModel) {
+  OnnxGraph graph;
+  graph.input("x", kFloat, {std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{2}})
+      .bytes("w", kI8, {2, 1, 1, 1}, std::string("\x04\x08", 2))
+      .bytes("zw", kI8, {}, std::string(1, '\0'))
+      .floats("sw", {}, {0.25F})
+      .floats("bias", {2}, {1, -1})
+      .integers("shape", {4}, {1, 2, 1, 1})
+      .node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"})
+      .node("Mul", {"s", "sw"}, {"both"})
+      .node("Div", {"bias", "both"}, {"steps"})
+      .node("Floor", {"steps"}, {"whole"})
+      .node("Cast", {"whole"}, {"integers"}, {{"to", std::int64_t{6}}})
+      .node("Reshape", {"integers", "shape"}, {"b"})
+      .node("ConvInteger", {"q", "w", "z", "zw"}, {"p"})
+      .node("Add", {"p", "b"}, {"sum"})
+      .node("Cast", {"sum"}, {"f"}, {{"to", std::int64_t{1}}})
+      .node("Mul", {"f", "both"}, {"y"})
+      .output("y");
+  const std::string text = text_of(onnx_model(graph));
+  EXPECT_THAT(text, HasSubstr("%y = conv2d(%x, "));
+  EXPECT_THAT(text, Not(HasSubstr("i32")));
+  EXPECT_EQ(run(onnx_model(graph), {tensor_of({1, 1, 1, 2}, {255, 51})}), (std::vector<float>{256, 52, 509, 101}));
+}
+
 // What ONNX Runtime's dynamic quantization makes of MatMul, and what its optimizer makes of that.
 TEST(OnnxDynamic, ProductsOfIntegersAreLayersOfNumbersAgain) {
   OnnxGraph graph;
