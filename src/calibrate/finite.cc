@@ -34,7 +34,7 @@ class FiniteSamples final : public Samples {
 Expected<void> check_finite(const Graph& graph, std::span<const Tensor> sample, std::size_t number) {
   for (std::size_t i = 0; i < sample.size(); ++i) {
     if (sample[i].dtype() != DType::kF32) continue;
-    const Moments moments = measure(sample[i].data<float>());
+    const TensorMoments moments = measure(sample[i].data<float>());
     if (moments.nans + moments.infinities == 0) continue;
     return bad_input(
         fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it", number,

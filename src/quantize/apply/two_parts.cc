@@ -14,14 +14,13 @@ std::optional<TwoParts> in_two_parts(const TensorView& table) {
   constexpr double kEnough = 0x1p-16;  // the power of noise over that of the numbers: 48 dB
   constexpr double kParts = 254;       // of a step
   const Tensor data = Tensor::from(table);
-  const Moments moments = measure(data.data<float>());
+  const TensorMoments moments = measure(data.data<float>());
   if (moments.nans + moments.infinities > 0) return std::nullopt;
   const double largest =
       std::max(std::abs(static_cast<double>(moments.min)), std::abs(static_cast<double>(moments.max)));
   const Quant quant{{static_cast<float>(std::max(largest / 127, kMinScale))}, 0, -1};
   const auto scale = static_cast<double>(quant.scale());
-  if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares.value())
-    return std::nullopt;
+  if (scale * scale / 12 * static_cast<double>(moments.count) <= kEnough * moments.sum_of_squares) return std::nullopt;
   std::vector<std::int64_t> sizes = data.sizes();
   const auto length = static_cast<std::size_t>(sizes.back());
   sizes.back() *= 2;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "quantize/plan/precision.h"
 #include "quantize/widths/memory_needed.h"
 #include "targets/target.h"
 
