@@ -35,6 +35,7 @@ class Loader {
     if (state_->plan == nullptr) return bad_input(no_method());
     TRY(check_backends());
     TRY(find_kernels());
+    TRY(check_kernel_calls());
     TRY(make_memory());
     TRY(make_slots());
     for (std::size_t i = 0; i < plan().delegates.size(); ++i) {
@@ -63,6 +64,19 @@ class Loader {
     }
     if (missing.empty()) return {};
     return fail(ErrorKind::kUnsupported, fmt::format("this machine has no kernels for {}", missing));
+  }
+  Expected<void> check_kernel_calls() const {
+    for (const pte::Chain& chain : plan().chains) {
+      for (std::size_t i = 0; i < chain.instructions.size(); ++i) {
+        const auto* call = std::get_if<pte::KernelCall>(&chain.instructions[i]);
+        if (call == nullptr) continue;
+        const host::Kernel& kernel = *state_->kernels[call->operator_index];
+        if (call->args.size() == kernel.arity()) continue;
+        return bad_input(fmt::format("instruction {}: {} takes {} arguments, not {}", i, kernel.name, kernel.arity(),
+                                     call->args.size()));
+      }
+    }
+    return {};
   }
   Expected<void> check_backends() const {
     std::set<std::string> others;
