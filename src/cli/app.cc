@@ -14,6 +14,7 @@
 #include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/last_words.h"
+#include "cli/limits.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "session/versions.h"
@@ -91,7 +92,7 @@ int run_command_line(int argc, const char* const* argv) try {
   print_failure(Error(ErrorKind::kEnvironment, "cannot write to standard output"), "failed", false);
   return code == kExitFine ? kExitFailed : code;
 } catch (const std::bad_alloc&) {
-  end_with_words({"out of memory"});
+  end_with_words({"out of memory", out_of_memory_hint()});
 } catch (const std::exception& error) {
   end_with_words({"internal error: ", error.what()});
 }

@@ -12,6 +12,7 @@
 #include "base/leftovers.h"
 #include "base/mapped_file.h"
 #include "cli/last_words.h"
+#include "cli/limits.h"
 
 namespace isthmus {
 namespace {
@@ -50,7 +51,7 @@ void end_by_signal(int signal, siginfo_t*, void*) {
   try {
     if (const std::exception_ptr current = std::current_exception()) std::rethrow_exception(current);
   } catch (const std::bad_alloc&) {
-    end_with_words({"out of memory"});
+    end_with_words({"out of memory", out_of_memory_hint()});
   } catch (const std::exception& error) {
     end_with_words({"internal error: ", error.what()});
   } catch (...) {

@@ -24,6 +24,7 @@ constexpr bool kReservesMemory = __has_feature(address_sanitizer);
 constexpr bool kReservesMemory = false;
 #endif
 
+std::string_view memory_hint;
 std::uint64_t timeout = 0;
 std::array<char, 32> timeout_text{};
 
@@ -55,6 +56,7 @@ std::uint64_t start_limits(const LimitOptions& options) {
       ::setrlimit(RLIMIT_DATA, &limit);
     }
   }
+  if (options.max_memory != 0) memory_hint = "; --max-memory gives more";
   timeout = options.timeout;
   const std::string text = fmt::format("{}", timeout);
   timeout_text[text.copy(timeout_text.data(), timeout_text.size() - 1)] = '\0';
@@ -62,6 +64,8 @@ std::uint64_t start_limits(const LimitOptions& options) {
   restart_timeout();
   return bytes;
 }
+
+std::string_view out_of_memory_hint() { return memory_hint; }
 
 void restart_timeout() {
   const struct itimerval timer {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <string_view>
 
 namespace isthmus {
 
@@ -17,6 +18,8 @@ void add_limit_options(CLI::App& command, LimitOptions& options);
 // From here on the process ends with an error where it asks for more memory, and where a step takes too long. Returns
 // the bytes that there are.
 std::uint64_t start_limits(const LimitOptions& options);
+// What to say after "out of memory": which option gives more, where one took it.
+std::string_view out_of_memory_hint();
 // Begins a step: what came before took as long as it took.
 void restart_timeout();
 

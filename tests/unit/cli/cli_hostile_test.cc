@@ -53,7 +53,7 @@ TEST_F(Hostile, MemoryThatEndsIsAnError) {
   const std::string large = "run tests/models/emg_cascade.pt2 --max-memory 1M -o " + folder_.string();
   const Finished done = isthmus(large);
   EXPECT_EQ(done.code, 1);
-  EXPECT_THAT(done.err, HasSubstr("out of memory"));
+  EXPECT_EQ(done.err, "error: out of memory; --max-memory gives more\n");
   const Finished json = isthmus(large + " --json");
   EXPECT_EQ(json.code, 1);
   EXPECT_THAT(json.out, HasSubstr("\"message\":\"out of memory"));
