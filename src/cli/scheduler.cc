@@ -16,26 +16,39 @@ namespace {
 struct Numbering {
   const char* index;
   const char* count;
-  const char* first;   // the number that the first one has, else 0
-  const char* step;    // between numbers, else 1
-  const char* marker;  // without which the others mean something else
+  const char* first;  // the number that the first one has, else 0
+  const char* step;   // between numbers, else 1
+  // What starts the processes has the numbers of one of them, and the first of these without the second.
+  const char* job;
+  const char* process;
 };
 constexpr Numbering kJobs[] = {
     {.index = "SLURM_ARRAY_TASK_ID",
      .count = "SLURM_ARRAY_TASK_COUNT",
      .first = "SLURM_ARRAY_TASK_MIN",
      .step = "SLURM_ARRAY_TASK_STEP",
-     .marker = nullptr},
-    {.index = "JOB_COMPLETION_INDEX", .count = nullptr, .first = nullptr, .step = nullptr, .marker = nullptr},
+     .job = nullptr,
+     .process = nullptr},
+    {.index = "JOB_COMPLETION_INDEX",
+     .count = nullptr,
+     .first = nullptr,
+     .step = nullptr,
+     .job = nullptr,
+     .process = nullptr},
 };
 constexpr Numbering kProcesses[] = {
     {.index = "OMPI_COMM_WORLD_RANK",
      .count = "OMPI_COMM_WORLD_SIZE",
      .first = nullptr,
      .step = nullptr,
-     .marker = nullptr},
-    // The script of a job has both as well, as the one process that it is.
-    {.index = "SLURM_PROCID", .count = "SLURM_NTASKS", .first = nullptr, .step = nullptr, .marker = "SLURM_STEP_ID"},
+     .job = nullptr,
+     .process = nullptr},
+    {.index = "SLURM_PROCID",
+     .count = "SLURM_NTASKS",
+     .first = nullptr,
+     .step = nullptr,
+     .job = "SLURM_JOB_ID",
+     .process = "SLURM_STEP_ID"},
 };
 constexpr const char* kBeside[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"};
 
@@ -60,7 +73,7 @@ struct Place {
 };
 
 Expected<std::optional<Place>> place_in(const Environment& environment, const Numbering& row) {
-  if (row.marker != nullptr && !environment(row.marker)) return std::nullopt;
+  if (row.job != nullptr && environment(row.job) && !environment(row.process)) return std::nullopt;
   const auto id = TRY(number_in(environment, row.index));
   if (!id) return std::nullopt;
   Place place{*id, *id, TRY(number_in(environment, row.count)), fmt::format("{}={}", row.index, *id)};
