@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/portable_math.h"
 #include "ops/table.h"
 #include "quantize/plan/elements.h"
 #include "quantize/plan/front.h"
@@ -26,9 +27,12 @@ constexpr double kMaxMemory = 1.02;
 constexpr double kFreeBytes = 256;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
+// Of the share that the user gives: cycles are what an NPU is bought for.
+constexpr double kOfCycles = 0.5;
 
-// The power of noise over that of an output which needs no more precision: 60 dB.
+// The power of noise over that of an output which needs no more precision: 60 dB, and 36 dB where it costs cycles.
 constexpr double kEnough = 0x1p-20;
+constexpr double kEnoughForCycles = 0x1p-12;
 
 struct Read {
   std::uint32_t node;
@@ -65,14 +69,21 @@ class Widener {
     for (const Node& node : graph.nodes()) shares_.push_back(shares(node));
   }
 
+  Expected<double> sqnr() {
+    TRY(measure());
+    const GainQueue::Powers noise = noise_of_all();
+    return noise.empty() ? 0 : -10 * portable::log10(std::max(std::ranges::max(noise), kEnough));
+  }
+
   Expected<Widened> run(double share) {
     TRY(measure());
     const double all = cost_of_all();
-    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all, kEnough);
+    const double enough = costs_.is_known() ? kEnoughForCycles : kEnough;
+    GainQueue queue(noise_of_all(), 100 * kMinGainPerPercent / all, enough);
     for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
     for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
     const double max_memory = std::max(kMaxMemory * memory_.max(), memory_.max() + kFreeBytes);
-    double left = share * all;
+    double left = (costs_.is_known() ? kOfCycles * share : share) * all;
     while (const auto best = queue.best(left)) {
       const std::vector<std::uint32_t> sets = narrow_sets_of(*best);
       if (!take_memory(sets, max_memory)) {
@@ -119,7 +130,9 @@ class Widener {
   }
   double count(std::uint32_t value) const { return static_cast<double>(elements_of(graph_, ValueId{value})); }
 
-  double stored(std::uint32_t value) const { return costs_.is_known() && !costs_.is_stored(value) ? 0 : count(value); }
+  void add_bytes(std::uint32_t value, double bytes) {
+    costs_.is_known() ? costs_.add_value(memory_, value, bytes) : memory_.add(value, bytes);
+  }
 
   // What each set costs and makes of the outputs, and who rounds.
   Expected<void> measure() {
@@ -127,7 +140,7 @@ class Widener {
     for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
       const Value& value = graph_.values()[v];
       if (value.kind == ValueKind::kConstant) continue;
-      memory_.add(v, stored(v) * (is_wide_[v] ? 2 : 1));
+      add_bytes(v, count(v) * (is_wide_[v] ? 2 : 1));
       if (!is_real(ValueId{v})) continue;
       const Node* maker = graph_.producer(ValueId{v});
       const bool is_rounded = maker == nullptr || (is_quantized_[value.index] && !shares_[value.index]);
@@ -306,14 +319,14 @@ class Widener {
   // Whether the sets fit in 16 bits. If one alone does not, it never will.
   bool take_memory(const std::vector<std::uint32_t>& sets, double max) {
     if (std::ranges::any_of(sets, [&](std::uint32_t set) { return is_rejected_[set]; })) return false;
-    const auto add_bytes = [&](double factor) {
+    const auto add_once_more = [&](double factor) {
       for (const std::uint32_t set : sets) {
         for (const std::uint32_t v : members_[set]) {
-          if (graph_.values()[v].kind != ValueKind::kConstant) memory_.add(v, factor * stored(v));
+          if (graph_.values()[v].kind != ValueKind::kConstant) add_bytes(v, factor * count(v));
         }
       }
     };
-    add_bytes(1);
+    add_once_more(1);
     std::vector<bool> widened = is_wide_;
     for (const std::uint32_t set : sets) {
       for (const std::uint32_t v : members_[set]) widened[v] = true;
@@ -327,7 +340,7 @@ class Widener {
     for (const std::uint32_t n : nodes) set_working(n, costs_.of(n, widened).working_bytes);
     if (memory_.max() <= max) return true;
     for (const std::uint32_t n : nodes) set_working(n, before[n]);
-    add_bytes(-1);
+    add_once_more(-1);
     if (sets.size() == 1) is_rejected_[sets[0]] = true;
     return false;
   }
@@ -350,6 +363,12 @@ class Widener {
 };
 
 }  // namespace
+
+Expected<double> expected_sqnr(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
+                               Ranges& ranges, WidthCosts& costs) {
+  const NoiseModel noise = NoiseModel::of(graph, ranges);
+  return Widener(graph, precision, choices, ranges, noise, costs).sqnr();
+}
 
 Expected<Widened> widen(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
                         double share, Ranges& ranges, WidthCosts& costs) {

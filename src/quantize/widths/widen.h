@@ -31,4 +31,8 @@ struct Widened {
 Expected<Widened> widen(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
                         double share, Ranges& ranges, WidthCosts& costs);
 
+// What the same NoiseModel expects of the worst output, in dB.
+Expected<double> expected_sqnr(const Graph& graph, const std::vector<Precision>& precision, const WidthChoices& choices,
+                               Ranges& ranges, WidthCosts& costs);
+
 }  // namespace isthmus

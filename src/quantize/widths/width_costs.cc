@@ -34,7 +34,9 @@ const NodeCost& WidthCosts::of(std::uint32_t n, bool reads_wide, bool makes_wide
   std::optional<NodeCost>& known = known_[n][(reads_wide ? 2 : 0) + (makes_wide ? 1 : 0)];
   if (known) return *known;
   const Node& node = graph_.nodes()[n];
-  const bool is_asked = precision_[n] == Precision::kQuantized && !node.outputs.empty() && node.op != Op::kForeign;
+  const bool is_joined = !node.inputs.empty() && !is_stored_[node.inputs[0].index];
+  const bool is_asked =
+      precision_[n] == Precision::kQuantized && !node.outputs.empty() && node.op != Op::kForeign && !is_joined;
   const auto width = [](bool is_wide) { return is_wide ? DType::kI16 : DType::kI8; };
   known = is_asked ? rules_.cost(graph_, node, QuantizedTypes(width(reads_wide), width(makes_wide))) : NodeCost{};
   return *known;
@@ -51,12 +53,17 @@ const NodeCost& WidthCosts::of(std::uint32_t n, const std::vector<bool>& is_wide
   return of(n, reads_wide, !node.outputs.empty() && is_wide[node.outputs[0].index]);
 }
 
+// The clamp's result is in memory from here on, and counted when it is made.
+void WidthCosts::add_value(MemoryNeeded& memory, std::uint32_t value, double bytes) const {
+  is_stored_[value] ? memory.add(value, bytes) : memory.add_while_made(value, bytes);
+}
+
 WidthCosts::Total WidthCosts::of_all(const std::vector<bool>& is_wide) {
   MemoryNeeded memory(graph_);
   Total total;
   for (std::uint32_t v = 0; v < graph_.values().size(); ++v) {
-    if (graph_.values()[v].kind == ValueKind::kConstant || !is_stored_[v]) continue;
-    memory.add(v, static_cast<double>(elements_of(graph_, ValueId{v})) * (is_wide[v] ? 2 : 1));
+    if (graph_.values()[v].kind == ValueKind::kConstant) continue;
+    add_value(memory, v, static_cast<double>(elements_of(graph_, ValueId{v})) * (is_wide[v] ? 2 : 1));
   }
   for (std::uint32_t n = 0; n < graph_.nodes().size(); ++n) {
     const NodeCost& cost = of(n, is_wide);

@@ -23,8 +23,8 @@ class WidthCosts {
   // What the node costs with these widths of all values.
   const NodeCost& of(std::uint32_t node, const std::vector<bool>& is_wide);
 
-  // Whether the value is in memory at all: what a clamp alone reads may be part of one step with it.
-  bool is_stored(std::uint32_t value) const { return is_stored_[value]; }
+  // Bytes of a value, as long as it is in memory: what a clamp alone reads may be part of one step with it.
+  void add_value(MemoryNeeded& memory, std::uint32_t value, double bytes) const;
 
   // Of all nodes, and the most bytes at one time.
   struct Total {

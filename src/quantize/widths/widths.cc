@@ -198,7 +198,7 @@ class WidthChooser {
 template <class TotalOf>
 Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& total_of) {
   constexpr double kMemoryOfFront = 1.02;
-  constexpr double kCyclesOfFront = 1.05;
+  constexpr double kCyclesOfFront = 1.02;
   std::vector<bool> taken(wanted.size(), false);
   const WidthCosts::Total before = TRY(total_of(taken));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -235,19 +235,13 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
                                      const QuantConfig& config, Ranges& ranges) {
   ChosenWidths widths{asked_widths(graph, settings, config), {}};
   if (!config.wide || config.storage != kNarrow || target.integers.wide_reads == nullptr) return widths;
-  const auto run_with = [&](std::vector<bool> is_front, const Widened* wanted) -> Expected<WidthChooser> {
-    WidthChooser chooser(graph, target.integers, precision, settings, config, ranges, std::move(is_front));
+  const auto run_with = [&](const std::vector<bool>& is_front, const Widened* wanted) -> Expected<WidthChooser> {
+    WidthChooser chooser(graph, target.integers, precision, settings, config, ranges, is_front);
     TRY(chooser.run(wanted));
     return chooser;
   };
   WidthCosts costs(graph, target.integers, precision);
-  const auto total_of = [&](const std::vector<bool>& is_front) -> Expected<WidthCosts::Total> {
-    WidthChooser chooser = TRY(run_with(is_front, nullptr));
-    return costs.of_all(chooser.choices().is_wide);
-  };
   std::vector<bool> is_front = front_layers(graph, config.inputs == IoType::kFloat ? config.front : 0);
-  if (costs.is_known()) is_front = TRY(affordable(std::move(is_front), total_of));
-  const auto run_chooser = [&](const Widened* wanted) { return run_with(is_front, wanted); };
   const auto finish = [&](WidthChooser chooser) {
     for (std::uint32_t i = 0; i < widths.of_value.size(); ++i) {
       if (chooser.is_wide(i)) widths.of_value[i] = kWide;
@@ -255,10 +249,24 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
     widths.narrow_reads = chooser.take_narrow_reads();
     return widths;
   };
-  WidthChooser chooser = TRY(run_chooser(nullptr));
+  if (costs.is_known() && ranges.is_known()) {
+    // Where the device says what they cost, the first layers are chosen like all others, unless noise grows so much on
+    // its way to the outputs that it says nothing of single values: then what is read first counts most.
+    constexpr double kUnknown = 0;
+    const std::vector<bool> none(is_front.size(), false);
+    WidthChooser chooser = TRY(run_with(none, nullptr));
+    if (TRY(expected_sqnr(graph, precision, chooser.choices(), ranges, costs)) < kUnknown) {
+      const auto total_of = [&](const std::vector<bool>& of) -> Expected<WidthCosts::Total> {
+        return costs.of_all(TRY(run_with(of, nullptr)).choices().is_wide);
+      };
+      return finish(TRY(run_with(TRY(affordable(std::move(is_front), total_of)), nullptr)));
+    }
+    is_front = none;
+  }
+  WidthChooser chooser = TRY(run_with(is_front, nullptr));
   if (config.widen == 0 || !ranges.is_known()) return finish(std::move(chooser));
   const Widened wanted = TRY(widen(graph, precision, chooser.choices(), config.widen, ranges, costs));
-  return finish(TRY(run_chooser(&wanted)));
+  return finish(TRY(run_with(is_front, &wanted)));
 }
 
 }  // namespace isthmus

@@ -210,7 +210,7 @@ TEST(Widths, WhatCostsTheOutputMostIsWide) {
   QuantConfig config = without_front();
   config.widen = 0;
   EXPECT_THAT(wide_values(graph, "ethos-u85-256", config, &statistics), testing::Not(testing::Contains("s")));
-  config.widen = 0.4;
+  config.widen = 2;
   EXPECT_THAT(wide_values(graph, "ethos-u85-256", config, &statistics), testing::Contains("s"));
 }
 
