@@ -20,6 +20,7 @@ Replacement split_cat(const Site& site);
 Replacement raise_movement(const Site& site);
 Replacement raise_reshape_over_cat(const Site& site);
 Replacement slice_before_movement(const Site& site);
+Replacement slice_before_rows(const Site& site);
 Replacement fold_into_linear(const Site& site);
 
 // What moves numbers to places that are known now.
