@@ -37,6 +37,33 @@ Squeezed squeezed(Ints shape, Ints perms) {
   return {std::move(shape), std::move(perms)};
 }
 
+// Axes that stay side by side are one, and those of size one are none.
+Squeezed joined(const Ints& shape, const Ints& perms) {
+  struct Run {
+    std::int64_t first, size;
+  };
+  std::vector<Run> runs;
+  std::int64_t next = -1;
+  for (const std::int64_t axis : perms) {
+    const std::int64_t size = shape[static_cast<std::size_t>(axis)];
+    if (size == 1) continue;
+    if (axis == next) {
+      runs.back().size *= size;
+    } else {
+      runs.push_back({axis, size});
+    }
+    next = axis + 1;
+    while (next < std::ssize(shape) && shape[static_cast<std::size_t>(next)] == 1) ++next;
+  }
+  Squeezed result;
+  std::vector<Run> by_place = runs;
+  std::ranges::sort(by_place, {}, &Run::first);
+  for (const Run& run : by_place) result.shape.push_back(run.size);
+  for (const Run& run : runs)
+    result.perms.push_back(std::ranges::find(by_place, run.first, &Run::first) - by_place.begin());
+  return result;
+}
+
 }  // namespace
 
 Operand TosaBuilder::transpose(const Operand& given, const Ints& wanted) {
@@ -45,6 +72,14 @@ Operand TosaBuilder::transpose(const Operand& given, const Ints& wanted) {
     Ints shape;
     for (const std::int64_t axis : wanted) shape.push_back(given.shape[static_cast<std::size_t>(axis)]);
     return reshape(transpose(reshape(given, plain.shape), plain.perms), std::move(shape));
+  }
+  // U55 turns a matrix in one step, where it makes two of more axes. U85 computes pixel by pixel then.
+  if (const Squeezed matrix = joined(given.shape, wanted); device_ == Device::kU55 && matrix.perms == Ints{1, 0} &&
+                                                           wanted.size() > 2 &&
+                                                           std::ranges::max(matrix.shape) <= kMaxCount) {
+    Ints shape;
+    for (const std::int64_t axis : wanted) shape.push_back(given.shape[static_cast<std::size_t>(axis)]);
+    return reshape(transpose(reshape(given, matrix.shape), matrix.perms), std::move(shape));
   }
   const Operand& x = given;
   const Ints& perms = wanted;

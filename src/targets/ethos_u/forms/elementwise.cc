@@ -9,6 +9,8 @@
 #include "ops/table.h"
 #include "targets/ethos_u/forms/form_families.h"
 #include "targets/ethos_u/forms/mantissa.h"
+#include "targets/ethos_u/forms/product.h"
+#include "targets/ethos_u/limits.h"
 
 namespace isthmus::ethos_u {
 namespace {
@@ -92,6 +94,30 @@ Expected<Operand> div(NodeLowering& lowering) {
   return out.rescale(quotient, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
+// Quantized values of 16 bits as 8 bits. NPUs take far longer for a RESCALE alone than for one behind a product.
+Expected<Operand> narrowed(NodeLowering& lowering, const Operand& x, const Multiplier& factor) {
+  TosaBuilder& out = lowering.out;
+  const std::int32_t zero = lowering.type().quant->zero_point;
+  const std::int64_t channels = x.shape.empty() ? 1 : x.shape.back();
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) rows *= x.shape[i];
+  const Ints image = image_of_rows(rows);
+  if (lowering.device == Device::kTosaInt || channels > kMaxCount || image[1] > kMaxCount) {
+    return out.rescale(x, lowering.result_type(), {{factor}, 0, zero});
+  }
+  const Operand pixels = out.reshape(x, {1, image[0], image[1], channels});
+  const Operand ones = out.numbers(tosa::Type::kI8, {1, 1, channels, 1},
+                                   std::vector<std::int64_t>(static_cast<std::size_t>(channels), 1));
+  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, tosa::Type::kI48};
+  const Operand products = out.emit(tosa::Op::kDepthwiseConv2d, fields,
+                                    {pixels.id, ones.id, out.number(tosa::Type::kI48, 0).id,
+                                     out.number(tosa::Type::kI16, 0).id, out.number(tosa::Type::kI8, 0).id},
+                                    tosa::Type::kI48, pixels.shape);
+  const Multiplier shorter =
+      TRY(factor_of(std::ldexp(static_cast<double>(factor.multiplier), -factor.shift), tosa::Type::kI48));
+  return out.reshape(out.rescale(products, lowering.result_type(), {{shorter}, 0, zero}), x.shape);
+}
+
 // A table of 8 bits; one of 16 where quantized values of 16 are read or made, whose results have 7 bits more.
 Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) {
   const TensorType from = lowering.type(0);
@@ -107,9 +133,18 @@ Expected<Operand> by_table(NodeLowering& lowering, std::optional<double> other) 
   if (from.dtype == DType::kI8) {
     index = lowering.out.rescale(x, tosa::Type::kI16, {{*multiplier_of(128, ScaleBits::k31)}});
   }
+  constexpr std::int32_t kMaxShift = 62;
+  constexpr std::int32_t kTableBits = 7;
+  const Multiplier factor{made.result.multiplier, made.result.shift + kTableBits};
+  if (lowering.device == Device::kU85 && to.dtype == DType::kI8 && factor.shift <= kMaxShift) {
+    // One step with what is before it, as a table and a RESCALE alone are not.
+    const Operand found = lowering.out.binary(tosa::Op::kAdd, lowering.out.table(index, made.wide), 0);
+    return lowering.out.rescale(found, lowering.result_type(), {{factor}, 0, to.quant->zero_point});
+  }
   // NPUs look up 16 bits at once, and 32 bits in six steps.
   const Operand found = short_table(lowering.out, index, made.wide);
   if (to.dtype == DType::kI16 && made.result == unit) return found;
+  if (to.dtype == DType::kI8) return narrowed(lowering, found, made.result);
   return lowering.out.rescale(found, lowering.result_type(), {{made.result}, 0, to.quant->zero_point});
 }
 Expected<Operand> table(NodeLowering& lowering) { return by_table(lowering, std::nullopt); }
@@ -143,6 +178,7 @@ Expected<Operand> rescale(NodeLowering& lowering) {
   const TensorType from = lowering.type(0);
   const TensorType to = lowering.type();
   const Multiplier factor = TRY(factor_of(scale_of(from) / scale_of(to), lowering.inputs[0].type));
+  if (from.dtype == DType::kI16 && to.dtype == DType::kI8) return narrowed(lowering, lowering.inputs[0], factor);
   return lowering.out.rescale(
       lowering.inputs[0], lowering.result_type(),
       {{factor}, from.quant->zero_point, to.quant->zero_point, from.dtype == DType::kU8, to.dtype == DType::kU8});

@@ -1,4 +1,6 @@
 // Forms of convolutions and products: sums in 32 or 48 bits, then one RESCALE, by channel where the weights are.
+#include "targets/ethos_u/forms/product.h"
+
 #include <fmt/format.h>
 
 #include "targets/ethos_u/forms/form_families.h"
@@ -46,26 +48,39 @@ std::optional<Reason> refuse_matmul(const NodeForm& form) {
                                                 numbers_text(a), numbers_text(b))};
 }
 
-// From a layer's sums to its quantized values, with a factor for each result channel.
-Expected<Operand> scaled(NodeLowering& lowering, const Operand& sums) {
+// From a layer's sums to its quantized values, with a factor for each result channel, of which there may be copies.
+Expected<Operand> scaled(NodeLowering& lowering, const Operand& sums, std::int64_t copies = 1) {
   const Quant weight = *lowering.type(1).quant;
   const double in = static_cast<double>(lowering.type(0).quant->scale());
   const double out = static_cast<double>(lowering.type().quant->scale());
   // A transposed convolution of one group may list its one scale for each input.
-  const bool is_by_channel = std::ssize(weight.scales) == sums.shape.back();
+  const bool is_by_channel = std::ssize(weight.scales) * copies == sums.shape.back();
   TosaBuilder::Scaling scaling{{}, 0, lowering.type().quant->zero_point};
-  for (const float scale : weight.scales) {
-    scaling.multipliers.push_back(TRY(factor_of(in * static_cast<double>(scale) / out, sums.type)));
-    if (!is_by_channel) break;
+  for (std::int64_t copy = 0; copy < (is_by_channel ? copies : 1); ++copy) {
+    for (const float scale : weight.scales) {
+      scaling.multipliers.push_back(TRY(factor_of(in * static_cast<double>(scale) / out, sums.type)));
+      if (!is_by_channel) break;
+    }
   }
   return lowering.out.rescale(sums, lowering.result_type(), scaling);
 }
 
+Operand bias_of(NodeLowering& lowering, tosa::Type sums, std::int64_t copies) {
+  if (lowering.node.inputs.size() <= 2) return lowering.out.number(sums, 0);
+  const std::int64_t count = lowering.sizes(2)[0];
+  return lowering.out.constant(sums, {copies * count}, [&] {
+    const std::vector<std::int64_t> once = lowering.integers(2, {0});
+    std::vector<std::int64_t> all;
+    for (std::int64_t copy = 0; copy < copies; ++copy) all.insert(all.end(), once.begin(), once.end());
+    return packed(sums, all);
+  });
+}
+
 // The operands behind input and weights: the bias, and the zero points of both.
-std::vector<tosa::ValueIndex> with_bias(NodeLowering& lowering, const Operand& input, const Operand& weight) {
+std::vector<tosa::ValueIndex> with_bias(NodeLowering& lowering, const Operand& input, const Operand& weight,
+                                        std::int64_t copies = 1) {
   const tosa::Type sums = sum_type(input.type);
-  const Operand bias = lowering.node.inputs.size() > 2 ? lowering.constant(2, sums, {0}, {lowering.sizes(2)[0]})
-                                                       : lowering.out.number(sums, 0);
+  const Operand bias = bias_of(lowering, sums, copies);
   const Operand zero = lowering.out.number(input.type, lowering.type(0).quant->zero_point);
   return {input.id, weight.id, bias.id, zero.id, lowering.out.number(tosa::Type::kI8, 0).id};
 }
@@ -117,7 +132,10 @@ Expected<Operand> conv2d_of_patches(NodeLowering& lowering) {
 }
 
 Expected<Operand> conv2d(NodeLowering& lowering) {
-  return has_patches(lowering) ? cheaper(lowering, plain_conv2d, conv2d_of_patches) : plain_conv2d(lowering);
+  if (has_patches(lowering)) return cheaper(lowering, plain_conv2d, conv2d_of_patches);
+  if (has_pairs(lowering)) return cheaper(lowering, plain_conv2d, product_of_pairs);
+  if (has_columns(lowering)) return cheaper(lowering, plain_conv2d, conv2d_of_columns);
+  return plain_conv2d(lowering);
 }
 
 Expected<Operand> conv_transpose2d(NodeLowering& lowering) {
@@ -134,19 +152,8 @@ Expected<Operand> conv_transpose2d(NodeLowering& lowering) {
   return scaled(lowering, sums);
 }
 
-// Rows as an image whose sides the device can count, as wide as can be: NPUs compute several columns at once.
-Ints image_of_rows(std::int64_t rows) {
-  std::int64_t height = 1;
-  while (rows / height > kMaxCount && height < kMaxCount) {
-    do {
-      ++height;
-    } while (rows % height != 0 && height < kMaxCount);
-  }
-  return rows % height == 0 ? Ints{height, rows / height} : Ints{1, rows};
-}
-
 // A convolution by 1x1 over all rows.
-Expected<Operand> linear(NodeLowering& lowering) {
+Expected<Operand> plain_linear(NodeLowering& lowering) {
   const Ints weight = lowering.sizes(1);  // [O, I]
   const Operand& x = lowering.inputs[0];
   std::int64_t rows = 1;
@@ -158,6 +165,10 @@ Expected<Operand> linear(NodeLowering& lowering) {
   const Operand sums = lowering.out.emit(tosa::Op::kConv2d, fields, with_bias(lowering, input, filters),
                                          sum_type(input.type), {1, image[0], image[1], weight[0]});
   return lowering.out.reshape(TRY(scaled(lowering, sums)), lowering.result_shape());
+}
+
+Expected<Operand> linear(NodeLowering& lowering) {
+  return has_pairs(lowering) ? cheaper(lowering, plain_linear, product_of_pairs) : plain_linear(lowering);
 }
 
 Expected<Operand> matmul(NodeLowering& lowering) {
@@ -201,6 +212,27 @@ constexpr FormRow kProductForms[] = {
 };
 
 }  // namespace
+
+Ints image_of_rows(std::int64_t rows) {
+  std::int64_t height = 1;
+  while (rows / height > kMaxCount && height < kMaxCount) {
+    do {
+      ++height;
+    } while (rows % height != 0 && height < kMaxCount);
+  }
+  return rows % height == 0 ? Ints{height, rows / height} : Ints{1, rows};
+}
+
+Expected<Operand> convolved(NodeLowering& lowering, const Operand& image, const Filters& filters, Ints pad, Ints stride,
+                            Ints dilation, Ints result) {
+  const std::int64_t copies = filters.shape[0] / lowering.sizes(1)[0];
+  const Operand weights =
+      lowering.out.constant(tosa::Type::kI8, filters.shape, [&] { return packed(tosa::Type::kI8, filters.numbers()); });
+  const tosa::Conv fields{narrow(pad), narrow(stride), narrow(dilation), false, sum_type(image.type)};
+  const Operand sums = lowering.out.emit(tosa::Op::kConv2d, fields, with_bias(lowering, image, weights, copies),
+                                         sum_type(image.type), std::move(result));
+  return scaled(lowering, sums, copies);
+}
 
 std::span<const FormRow> product_forms() { return kProductForms; }
 

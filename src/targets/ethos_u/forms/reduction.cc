@@ -1,6 +1,7 @@
 // Forms of reductions. Sums keep all of their bits until the one RESCALE behind them.
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include "targets/ethos_u/forms/form_families.h"
 
@@ -54,36 +55,59 @@ bool is_image_mean(const NodeForm& form) {
   return form.sizes(0).size() == 4 && form.attrs<ReduceAttrs>().axes == Ints{2, 3};
 }
 
-// The sums of all pixels by filters of ones. NPUs turn an image before they sum along its sides, and Vela makes that a
-// part of the convolution before, whose weights are then read again and again. The pixels of [N, H, W, C] lie below
-// each other, and the channels beside each other in parts, which then share one filter: NPUs compute several columns at
-// once, and read the few weights once.
-Expected<Operand> mean_by_filters(NodeLowering& lowering) {
+// An image whose channels lie beside each other in parts, [N, pixels, parts, channels]: parts share filters, of which
+// NPUs read few then, and compute several parts at once.
+Operand in_parts(TosaBuilder& out, const Operand& image) {
   constexpr std::int64_t kMaxPart = 16;
+  const Ints& sizes = image.shape;
+  std::int64_t part = std::min(kMaxPart, sizes[3]);
+  while (sizes[3] % part != 0) --part;
+  return out.reshape(image, {sizes[0], sizes[1] * sizes[2], sizes[3] / part, part});
+}
+// The sums of all pixels of each column, by filters of ones.
+Operand sums_of_columns(TosaBuilder& out, const Operand& image, std::int32_t zero_point) {
+  const Ints& sizes = image.shape;
+  const tosa::Type sum = sum_type(image.type);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(sizes[1] * sizes[3]), 1);
+  const Operand filters = out.numbers(tosa::Type::kI8, {sizes[1], 1, sizes[3], 1}, ones);
+  const Operand bias = out.number(sum, 0);
+  const Operand zero = out.number(image.type, zero_point);
+  const Operand filter_zero = out.number(tosa::Type::kI8, 0);
+  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, sum};
+  return out.emit(tosa::Op::kDepthwiseConv2d, fields, {image.id, filters.id, bias.id, zero.id, filter_zero.id}, sum,
+                  {sizes[0], 1, sizes[2], sizes[3]});
+}
+
+// NPUs turn an image before they sum along its sides, and Vela makes that a part of the convolution before, whose
+// weights are then read again and again; filters of ones need no other order than channels last.
+Expected<Operand> mean_by_filters(NodeLowering& lowering, bool has_columns_first) {
   TosaBuilder& out = lowering.out;
-  const TensorType from = lowering.type(0);
+  const std::int32_t zero_point = lowering.type(0).quant->zero_point;
   Ints there, back(4);
   for (const std::uint8_t axis : kChannelsLast) there.push_back(lowering.place(axis));
   for (std::size_t i = 0; i < 4; ++i) back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
-  const Operand image = out.transpose(lowering.inputs[0], there);
+  Operand image = out.transpose(lowering.inputs[0], there);
   const Ints sizes = image.shape;
-  const std::int64_t pixels = sizes[1] * sizes[2];
-  std::int64_t part = std::min(kMaxPart, sizes[3]);
-  while (sizes[3] % part != 0) --part;
-  const Operand columns = out.reshape(image, {sizes[0], pixels, sizes[3] / part, part});
-  const tosa::Type sum = sum_type(image.type);
-  const std::vector<std::int64_t> ones(static_cast<std::size_t>(pixels * part), 1);
-  const Operand filters = out.numbers(tosa::Type::kI8, {pixels, 1, part, 1}, ones);
-  const Operand bias = out.number(sum, 0);
-  const Operand zero = out.number(image.type, from.quant->zero_point);
-  const Operand filter_zero = out.number(tosa::Type::kI8, 0);
-  const tosa::Conv fields{{0, 0, 0, 0}, {1, 1}, {1, 1}, false, sum};
-  const Operand sums =
-      out.emit(tosa::Op::kDepthwiseConv2d, fields, {columns.id, filters.id, bias.id, zero.id, filter_zero.id}, sum,
-               {sizes[0], 1, sizes[3] / part, part});
-  const Operand means = TRY(to_quantized(lowering, sums, mean_factor(lowering)));
+  // Sums of a column have 16 bits: those of 8 bits are exact then, others lose half a step.
+  double gain = 1;
+  if (has_columns_first) {
+    const bool is_exact = image.type == tosa::Type::kI8;
+    for (std::int64_t rows = 1; !is_exact && rows < sizes[1]; rows *= 2) gain /= 2;
+    const Operand sums = sums_of_columns(out, image, zero_point);
+    image = out.rescale(sums, tosa::Type::kI16, {{TRY(factor_of(gain, sums.type))}});
+  }
+  const Operand sums = sums_of_columns(out, in_parts(out, image), has_columns_first ? 0 : zero_point);
+  const Operand means = TRY(to_quantized(lowering, sums, mean_factor(lowering) / gain));
   return out.transpose(out.reshape(means, {sizes[0], 1, 1, sizes[3]}), back);
 }
+Expected<Operand> mean_by_filters(NodeLowering& lowering) { return mean_by_filters(lowering, false); }
+
+// The columns first, and then their sums: far fewer products.
+bool has_short_columns(const NodeForm& form) {
+  constexpr std::int64_t kMaxRows = 128;  // of 8 bits and a zero point
+  return form.sizes(0)[2] <= kMaxRows;
+}
+Expected<Operand> mean_by_columns(NodeLowering& lowering) { return mean_by_filters(lowering, true); }
 
 // The way is chosen for channels last, so that it does not depend on the order either.
 Expected<Operand> mean(NodeLowering& lowering) {
@@ -92,8 +116,10 @@ Expected<Operand> mean(NodeLowering& lowering) {
   usual.order = kChannelsLast;
   usual.reads = {usual.order};
   usual.inputs[0].shape = usual.placed(lowering.sizes(0));
-  const bool has_filters = cycles_of(usual, mean_by_filters) < cycles_of(usual, mean_by_sums);
-  return has_filters ? mean_by_filters(lowering) : mean_by_sums(lowering);
+  const Lower ways[] = {mean_by_sums, mean_by_filters, mean_by_columns};
+  const auto cost = [&](Lower way) { return cycles_of(usual, way); };
+  const auto tried = std::span(ways).first(has_short_columns(lowering) ? 3 : 2);
+  return (*std::ranges::min_element(tried, {}, cost))(lowering);
 }
 
 template <tosa::Op kOp>
