@@ -102,7 +102,12 @@ template <Device kDevice>
 NodeCost cost_on(const Graph& graph, const Node& node, QuantizedTypes types) {
   const auto made = form_graph(graph, node, types, kDevice);
   if (!made) return {};
-  const GraphCost cost = estimate(*made, *usual_machine(kDevice));
+  GraphCost cost = estimate(*made, *usual_machine(kDevice));
+  if (find_form(node.op)->is_by_row) {
+    constexpr std::int64_t kParts = 4;  // in which it is computed where memory is short
+    if (const auto parted = form_graph(graph, node, types, kDevice, kParts))
+      cost.sram_bytes = estimate(*parted, *usual_machine(kDevice)).sram_bytes;
+  }
   double outside = bytes_of(graph, node.outputs[0], types.result);
   double turned = 0;
   const OrderDemand demand = find_form(node.op)->order(graph, node);
@@ -115,9 +120,12 @@ NodeCost cost_on(const Graph& graph, const Node& node, QuantizedTypes types) {
                            !std::ranges::is_sorted(demand.order) && graph.type(id).rank() == 4 &&
                            !graph.type(id).shape[1].is(1);
     if (!is_turned) continue;
-    // What U85 turns it stores in bricks of 16 channels.
+    // What U85 turns it stores in bricks of 16 channels, but for what is reshaped.
     const auto channels = static_cast<double>(graph.type(id).shape[1].value());
-    const double brick = kDevice == Device::kU85 ? std::ceil(channels / 16) * 16 / channels : 1;
+    const bool is_reshaped = std::ranges::any_of(made->operators, [&](const tosa::Operator& op) {
+      return op.op == tosa::Op::kReshape && op.inputs[0] == made->inputs[0];
+    });
+    const double brick = kDevice == Device::kU85 && !is_reshaped ? std::ceil(channels / 16) * 16 / channels : 1;
     turned += brick * bytes_of(graph, id, types.data);
   }
   return {cost.cycles, std::max(cost.sram_bytes - outside, 0.0) + turned};

@@ -9,6 +9,7 @@
 
 #include "ir/literals.h"
 #include "ops/known.h"
+#include "targets/ethos_u/cost.h"
 #include "targets/ethos_u/forms/forms.h"
 #include "targets/ethos_u/limits.h"
 
@@ -21,8 +22,13 @@ std::string place_of(const Graph& graph, const Node& node) {
 
 class SegmentLowering {
  public:
-  SegmentLowering(const Graph& graph, const Segment& segment, Device device)
-      : graph_(graph), segment_(segment), device_(device), builder_(device, TosaBuilder::Constants::kWritten) {}
+  // `parts` of the rows of each node.
+  SegmentLowering(const Graph& graph, const Segment& segment, Device device, const std::vector<std::int64_t>& parts)
+      : graph_(graph),
+        segment_(segment),
+        device_(device),
+        parts_(parts),
+        builder_(device, TosaBuilder::Constants::kWritten) {}
 
   Expected<LoweredGraph> run() {
     const std::vector<OrderDemand> demands = choose_orders();
@@ -112,7 +118,8 @@ class SegmentLowering {
   Expected<void> lower_node(std::size_t position, const OrderDemand& demand) {
     const Node& node = graph_[segment_.nodes[position]];
     const ValueId result = node.outputs[0];
-    NodeLowering lowering{{graph_, node, DType::kI8, device_}, builder_, {}, {}, layout_.orders[result.index]};
+    NodeLowering lowering{{graph_, node, DType::kI8, device_}, builder_,        {}, {},
+                          layout_.orders[result.index],        parts_[position]};
     const std::size_t first = builder_.graph().operators.size();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_ordered = i < demand.ordered_inputs;
@@ -154,6 +161,7 @@ class SegmentLowering {
   const Graph& graph_;
   const Segment& segment_;
   Device device_;
+  const std::vector<std::int64_t>& parts_;
   TosaBuilder builder_;
   Layout layout_;
   std::map<Key, Operand> made_;
@@ -162,8 +170,46 @@ class SegmentLowering {
 
 }  // namespace
 
+// Norms and softmax have several numbers of 32 bits for each that they read. Where these need more memory than anything
+// else, they are computed in parts of their rows.
 Expected<LoweredGraph> lower_graph(const Graph& graph, const Segment& segment, Device device) {
-  return SegmentLowering(graph, segment, device).run();
+  constexpr std::int64_t kMaxParts = 8;
+  constexpr double kNearPeak = 0.85;
+  constexpr double kMaxCycles = 1.2;  // of what it would take otherwise
+  std::vector<std::int64_t> parts(segment.nodes.size(), 1);
+  LoweredGraph best = TRY(SegmentLowering(graph, segment, device, parts).run());
+  const Machine* machine = usual_machine(device);
+  if (machine == nullptr) return best;
+  std::map<std::uint32_t, std::size_t> place_of_node;
+  std::vector<bool> is_by_row;
+  for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
+    place_of_node[segment.nodes[i].index] = i;
+    is_by_row.push_back(find_form(graph[segment.nodes[i]].op)->is_by_row);
+  }
+  if (std::ranges::find(is_by_row, true) == is_by_row.end()) return best;
+  GraphCost cost = estimate(best.graph, *machine);
+  const double max_cycles = kMaxCycles * cost.cycles;
+  while (true) {
+    std::vector<double> bytes(parts.size(), 0.0);
+    for (std::size_t i = 0; i < best.origins.size(); ++i) {
+      double& most = bytes[place_of_node.at(best.origins[i].index)];
+      most = std::max(most, cost.bytes_by_operator[i]);
+    }
+    double others = kNearPeak * std::ranges::max(bytes);
+    for (std::size_t i = 0; i < parts.size(); ++i) others = std::max(others, is_by_row[i] ? 0 : bytes[i]);
+    bool has_more = false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!is_by_row[i] || bytes[i] <= others || parts[i] >= kMaxParts) continue;
+      parts[i] *= 2;
+      has_more = true;
+    }
+    if (!has_more) return best;
+    LoweredGraph made = TRY(SegmentLowering(graph, segment, device, parts).run());
+    GraphCost after = estimate(made.graph, *machine);
+    if (after.sram_bytes >= cost.sram_bytes || after.cycles > max_cycles) return best;
+    best = std::move(made);
+    cost = std::move(after);
+  }
 }
 
 Expected<LoweredSegment> lower_segment(const Graph& graph, const Segment& segment, Device device) {

@@ -1,6 +1,7 @@
 // The rows of the table of forms by family, and what several of them need.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "targets/ethos_u/forms/forms.h"
@@ -16,8 +17,13 @@ std::span<const FormRow> norm_forms();
 std::span<const FormRow> movement_forms();
 std::span<const FormRow> choice_forms();
 
-// A layer norm of rows that are short enough; norm_short.cc.
-Expected<Operand> norm_of_short_rows(NodeLowering& lowering, std::int64_t length, const ShortNormConstants& constants);
+// A layer norm of rows [rows, length] that are short enough; norm_short.cc.
+Expected<Operand> norm_of_short_rows(NodeLowering& lowering, const Operand& rows, const ShortNormConstants& constants);
+
+// Of rows [rows, length], in so many parts one after the other: of the numbers between input and result, only those of
+// one part are in memory then.
+Expected<Operand> by_parts(NodeLowering& lowering, const Operand& rows, std::int64_t parts,
+                           const std::function<Expected<Operand>(const Operand&)>& compute);
 
 // Every input and the result alike.
 OrderDemand same_order(const Graph& graph, const Node& node);

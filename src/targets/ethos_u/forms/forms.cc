@@ -112,13 +112,13 @@ namespace {
 using FormGraph = tl::expected<tosa::Graph, Reason>;
 
 FormGraph form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device,
-                     std::span<const Order> reads, const Order& order) {
+                     std::span<const Order> reads, const Order& order, std::int64_t parts) {
   const auto refused = [](Reason reason) { return tl::unexpected<Reason>(std::move(reason)); };
   const FormRow* row = find_form(node.op);
   const NodeForm form{graph, node, types, device};
   TosaBuilder builder(device, TosaBuilder::Constants::kLeftOut);
   const OrderDemand demand = row->order(graph, node);
-  NodeLowering lowering{form, builder, {}, {}, order};
+  NodeLowering lowering{form, builder, {}, {}, order, parts};
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const bool is_ordered = i < reads.size();
     if (!is_ordered && form.is_constant(i)) break;
@@ -152,10 +152,10 @@ UsualOrders usual_orders(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-FormGraph form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device) {
+FormGraph form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device, std::int64_t parts) {
   if (auto reason = form_refusal({graph, node, types, device})) return tl::unexpected<Reason>(*std::move(reason));
   const UsualOrders orders = usual_orders(graph, node);
-  return form_graph(graph, node, types, device, orders.reads, orders.result);
+  return form_graph(graph, node, types, device, orders.reads, orders.result, parts);
 }
 
 Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device) {
@@ -166,7 +166,7 @@ Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device d
 
 Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device device, std::span<const Order> reads,
             const Order& order) {
-  const FormGraph made = form_graph(graph, node, types, device, reads, order);
+  const FormGraph made = form_graph(graph, node, types, device, reads, order, 1);
   if (!made) return tl::unexpected<Reason>(made.error());
   std::vector<TosaForm> result;
   for (const tosa::Operator& op : made->operators) {
@@ -280,7 +280,7 @@ Operand NodeLowering::constant(std::size_t i, tosa::Type type, const Order& axes
 double cycles_of(const NodeLowering& lowering, Lower way) {
   constexpr double kRefused = std::numeric_limits<double>::infinity();
   TosaBuilder scratch(lowering.device, TosaBuilder::Constants::kLeftOut);
-  NodeLowering other{lowering, scratch, {}, lowering.reads, lowering.order};
+  NodeLowering other{lowering, scratch, {}, lowering.reads, lowering.order, lowering.parts};
   for (const Operand& input : lowering.inputs) other.inputs.push_back(scratch.input(input.type, input.shape, {}));
   const auto made = way(other);
   if (!made) return kRefused;
@@ -290,6 +290,19 @@ double cycles_of(const NodeLowering& lowering, Lower way) {
   }
   const Machine* machine = usual_machine(lowering.device);
   return machine == nullptr ? 0 : estimate(scratch.graph(), *machine).cycles;
+}
+
+Expected<Operand> by_parts(NodeLowering& lowering, const Operand& rows, std::int64_t wanted,
+                           const std::function<Expected<Operand>(const Operand&)>& compute) {
+  const std::int64_t parts = std::min(wanted, rows.shape[0]);
+  if (parts <= 1) return compute(rows);
+  std::vector<Operand> made;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t begin = rows.shape[0] * i / parts;
+    const std::int64_t end = rows.shape[0] * (i + 1) / parts;
+    made.push_back(TRY(compute(lowering.out.slice(rows, {begin, 0}, {end - begin, rows.shape[1]}))));
+  }
+  return lowering.out.concat(made, 0);
 }
 
 Expected<Operand> cheaper(NodeLowering& lowering, Lower first, Lower second) {

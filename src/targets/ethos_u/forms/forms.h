@@ -43,7 +43,8 @@ struct NodeLowering : NodeForm {
   TosaBuilder& out;
   std::vector<Operand> inputs;  // in the order in which they are read; constants that are packed are not among them
   std::vector<Order> reads;
-  Order order;  // in which the result is to be made
+  Order order;             // in which the result is to be made
+  std::int64_t parts = 1;  // in which rows are computed, where the form computes row by row: more need less memory
 
   tosa::Type result_type() const;
   Ints result_shape() const;  // in the order of memory
@@ -77,6 +78,7 @@ struct FormRow {
   bool has_bounds = false;  // ends in a RESCALE, which a CLAMP may follow
   WideReads wide_reads = WideReads::kNever;
   bool reads_bools = false;  // what it computes with are bools, else quantized numbers
+  bool is_by_row = false;    // can be computed in parts
 };
 
 // Null where the op has no form in TOSA.
@@ -116,7 +118,8 @@ Forms forms(const Graph& graph, const Node& node, QuantizedTypes types, Device d
             const Order& order);
 
 // The graph of the same operators, without the contents of constants.
-tl::expected<tosa::Graph, Reason> form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device);
+tl::expected<tosa::Graph, Reason> form_graph(const Graph& graph, const Node& node, QuantizedTypes types, Device device,
+                                             std::int64_t parts = 1);
 
 // The element type in TOSA; unknown where it has none.
 tosa::Type tosa_type(DType dtype);

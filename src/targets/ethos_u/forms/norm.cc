@@ -110,49 +110,39 @@ Squares squares_of(const Rows& rows, const Operand& t, std::int32_t shift) {
   return carried(out, {rows.of_parts(tosa::Op::kReduceSum, whole), rows.of_parts(tosa::Op::kReduceSum, rest)});
 }
 
-Expected<Operand> layer_norm(NodeLowering& lowering) {
+Operand norm_of_rows(NodeLowering& lowering, const Operand& given, const LayerNormConstants& constants) {
   TosaBuilder& out = lowering.out;
-  const TensorType from = lowering.type(0);
-  const std::int64_t length = row_length(lowering);
-  const auto short_rows = short_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
-                                               floats_of(lowering, 1), floats_of(lowering, 2));
-  if (short_rows && elements(lowering.inputs[0].shape) / length <= kMaxCount) {
-    return norm_of_short_rows(lowering, length, *short_rows);
-  }
-  const auto constants = layer_norm_constants(from, lowering.type(), length, lowering.attrs<LayerNormAttrs>().eps,
-                                              floats_of(lowering, 1), floats_of(lowering, 2));
-  if (!constants) return bad_input("numbers that leave 32 bits");
-  const std::int64_t count = elements(lowering.inputs[0].shape);
-  const Rows rows{out, constants->parts == 1 ? Ints{count / length, length}
-                                             : Ints{count / length, constants->parts, length / constants->parts}};
-  const Operand quantized = out.reshape(lowering.inputs[0], rows.shape);
-  const std::int32_t zero = from.quant->zero_point;
+  const auto [count, length] = std::pair(given.shape[0], given.shape[1]);
+  const Rows rows{out,
+                  constants.parts == 1 ? Ints{count, length} : Ints{count, constants.parts, length / constants.parts}};
+  const Operand quantized = out.reshape(given, rows.shape);
+  const std::int32_t zero = lowering.type(0).quant->zero_point;
 
   const Operand x = out.widened(quantized, zero);
   const Operand sums = rows.of_part(tosa::Op::kReduceSum, x);
-  const Operand means = constants->mean ? out.mul(sums, constants->mean->factor, constants->mean->shift) : sums;
+  const Operand means = constants.mean ? out.mul(sums, constants.mean->factor, constants.mean->shift) : sums;
   const Operand sum = rows.of_parts(tosa::Op::kReduceSum, means);
-  const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, constants->times), sum);
+  const Operand difference = out.binary(tosa::Op::kSub, out.mul(x, constants.times), sum);
   // The greatest difference of the row: from its extremes, which devices find in int8 or int16.
   const auto extreme = [&](tosa::Op op) {
-    return out.mul(out.widened(rows.reduce(op, quantized), zero), constants->times);
+    return out.mul(out.widened(rows.reduce(op, quantized), zero), constants.times);
   };
   const Operand above = out.binary(tosa::Op::kSub, extreme(tosa::Op::kReduceMax), sum);
   const Operand below = out.binary(tosa::Op::kSub, sum, extreme(tosa::Op::kReduceMin));
   const Operand reach = out.binary(tosa::Op::kMaximum, out.binary(tosa::Op::kMaximum, above, below), 1);
-  const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants->max_shift);
+  const Operand n = out.binary(tosa::Op::kMinimum, out.unary(tosa::Op::kClz, reach), constants.max_shift);
 
   // Squares in two numbers, whose sums fit 32 bits.
   const Operand t = out.shift_right(out.shift_left(difference, out.binary(tosa::Op::kSub, n, 1)), 16);
-  const auto [squares, rest] = squares_of(rows, t, constants->square_shift);
+  const auto [squares, rest] = squares_of(rows, t, constants.square_shift);
 
   // Each shifted to where the sum has its leading bits, and the epsilon with them.
   const auto half_zeros = [&](const Operand& of) {
     return floor_shift(out, out.binary(tosa::Op::kSub, out.unary(tosa::Op::kClz, of), 1), 1);
   };
-  const Operand eps_shift = less_than(out, constants->eps_shift + 16, out.shift_left(n, 1));
+  const Operand eps_shift = less_than(out, constants.eps_shift + 16, out.shift_left(n, 1));
   const auto eps_at = [&](const Operand& bits) {
-    return out.shift_right(out.number(tosa::Type::kI32, constants->eps, rows.rank()), bounded_bits(out, bits));
+    return out.shift_right(out.number(tosa::Type::kI32, constants.eps, rows.rank()), bounded_bits(out, bits));
   };
   const Operand bound = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, squares, eps_at(eps_shift)), 1);
   const Operand h = half_zeros(bound);
@@ -165,14 +155,35 @@ Expected<Operand> layer_norm(NodeLowering& lowering) {
   const Operand g = half_zeros(q);
   const Operand factor = look_up(out, rsqrt_table(), out.shift_left(q, out.shift_left(g, 1)));
   const Operand shifts = out.binary(tosa::Op::kAdd, out.binary(tosa::Op::kAdd, n, h), g);
-  const Operand exponent = out.binary(tosa::Op::kAdd, shifts, constants->exponent);
+  const Operand exponent = out.binary(tosa::Op::kAdd, shifts, constants.exponent);
 
-  const Operand z = shift_by(out, out.mul(difference, factor, constants->product_shift), exponent);
-  const Operand weighted = out.mul(z, rows.parameters(constants->weight), constants->weight_shift);
-  const Operand y = out.binary(tosa::Op::kAdd, weighted, rows.parameters(constants->bias));
+  const Operand z = shift_by(out, out.mul(difference, factor, constants.product_shift), exponent);
+  const Operand weighted = out.mul(z, rows.parameters(constants.weight), constants.weight_shift);
+  const Operand y = out.binary(tosa::Op::kAdd, weighted, rows.parameters(constants.bias));
   const Operand result =
-      out.rescale(y, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
-  return out.reshape(result, lowering.result_shape());
+      out.rescale(y, lowering.result_type(), {{constants.result}, 0, lowering.type().quant->zero_point});
+  return out.reshape(result, given.shape);
+}
+
+Expected<Operand> layer_norm(NodeLowering& lowering) {
+  const TensorType from = lowering.type(0);
+  const std::int64_t length = row_length(lowering);
+  const double eps = lowering.attrs<LayerNormAttrs>().eps;
+  const std::vector<float> weight = floats_of(lowering, 1);
+  const std::vector<float> bias = floats_of(lowering, 2);
+  const std::int64_t count = elements(lowering.inputs[0].shape) / length;
+  const Operand rows = lowering.out.reshape(lowering.inputs[0], {count, length});
+  const auto finish = [&](const Operand& made) { return lowering.out.reshape(made, lowering.result_shape()); };
+  const auto short_rows = short_norm_constants(from, lowering.type(), length, eps, weight, bias);
+  if (short_rows && count <= kMaxCount) {
+    return finish(TRY(by_parts(lowering, rows, lowering.parts / 2,
+                               [&](const Operand& part) { return norm_of_short_rows(lowering, part, *short_rows); })));
+  }
+  const auto constants = layer_norm_constants(from, lowering.type(), length, eps, weight, bias);
+  if (!constants) return bad_input("numbers that leave 32 bits");
+  return finish(TRY(by_parts(lowering, rows, lowering.parts, [&](const Operand& part) -> Expected<Operand> {
+    return norm_of_rows(lowering, part, *constants);
+  })));
 }
 
 constexpr FormRow kNormForms[] = {
@@ -182,7 +193,8 @@ constexpr FormRow kNormForms[] = {
      .refusal = refuse_layer_norm,
      .lower = layer_norm,
      .has_bounds = true,
-     .wide_reads = WideReads::kAlways},
+     .wide_reads = WideReads::kAlways,
+     .is_by_row = true},
 };
 
 }  // namespace

@@ -123,25 +123,32 @@ namespace {
 // Rows of 16 bits, and what is known of them; numbers of rows lie side by side, so that NPUs compute with many at once.
 class ShortRows {
  public:
-  ShortRows(NodeLowering& lowering, std::int64_t length, const ShortNormConstants& constants)
-      : lowering_(lowering), out_(lowering.out), constants_(constants), length_(length) {
-    rows_ = 1;
-    for (const std::int64_t size : lowering.inputs[0].shape) rows_ *= size;
-    rows_ /= length;
-  }
+  ShortRows(NodeLowering& lowering, const Operand& rows, const ShortNormConstants& constants)
+      : lowering_(lowering),
+        out_(lowering.out),
+        constants_(constants),
+        given_(rows),
+        rows_(rows.shape[0]),
+        length_(rows.shape[1]) {}
 
   Expected<Operand> run() {
     const Operand x = values();
     const Operand sums = flat(sum_of(out_.widened(x, 0)));
     const Operand means = out_.mul(sums, constants_.mean.factor, constants_.mean.shift);
-    const Operand difference = out_.binary(tosa::Op::kSub, out_.mul(x, std::int64_t{1} << kMeanBits), by_row(means));
+    const Operand by_rows = by_row(means);
+    const auto differences = [&] {
+      return out_.binary(tosa::Op::kSub, out_.mul(x, std::int64_t{1} << kMeanBits), by_rows);
+    };
+    // Where memory is short, they are computed twice: they are the most that is in memory beside their squares.
+    Operand difference = differences();
     const Operand up = bits_up(difference);
+    if (lowering_.parts > 1) difference = differences();
     const Operand t = short_of(out_.shift_right(out_.shift_left(difference, by_row(up)), constants_.coarse));
     const Operand squares = out_.binary(tosa::Op::kAdd, flat(sum_of(out_.mul(t, t))), eps_at(up));
     const Operand s = out_.binary(tosa::Op::kMaximum, squares, 1);
     const Operand h = half_zeros(s, 1);
     const Operand mantissa = out_.shift_left(s, out_.shift_left(h, 1));
-    return out_.reshape(result_of(t, mantissa, h), lowering_.result_shape());
+    return out_.reshape(result_of(t, mantissa, h), given_.shape);
   }
 
  private:
@@ -155,9 +162,8 @@ class ShortRows {
   }
 
   Operand values() const {
-    const Operand x = out_.reshape(lowering_.inputs[0], {rows_, length_});
-    if (x.type == tosa::Type::kI16) return x;
-    return out_.rescale(x, tosa::Type::kI16,
+    if (given_.type == tosa::Type::kI16) return given_;
+    return out_.rescale(given_, tosa::Type::kI16,
                         {{*multiplier_of(constants_.gain, ScaleBits::k31)}, lowering_.type(0).quant->zero_point});
   }
   Operand bits_up(const Operand& difference) const {
@@ -199,14 +205,15 @@ class ShortRows {
   NodeLowering& lowering_;
   TosaBuilder& out_;
   const ShortNormConstants& constants_;
-  std::int64_t length_;
+  const Operand& given_;
   std::int64_t rows_;
+  std::int64_t length_;
 };
 
 }  // namespace
 
-Expected<Operand> norm_of_short_rows(NodeLowering& lowering, std::int64_t length, const ShortNormConstants& constants) {
-  return ShortRows(lowering, length, constants).run();
+Expected<Operand> norm_of_short_rows(NodeLowering& lowering, const Operand& rows, const ShortNormConstants& constants) {
+  return ShortRows(lowering, rows, constants).run();
 }
 
 }  // namespace isthmus::ethos_u

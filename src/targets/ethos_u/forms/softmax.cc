@@ -68,9 +68,8 @@ Power exp_of(TosaBuilder& out, const ExpTables& tables, const Operand& differenc
   return {whole, high, out.binary(tosa::Op::kSub, whole, out.shift_left(high, 15))};
 }
 
-Powers powers_of(NodeLowering& lowering, const ExpTables& tables) {
+Powers powers_of(NodeLowering& lowering, const Operand& x, const ExpTables& tables) {
   TosaBuilder& out = lowering.out;
-  const Operand& x = lowering.inputs[0];
   const std::int32_t zero = lowering.type(0).quant->zero_point;
   const std::int64_t last = x.rank() - 1;
   const Operand greatest = out.widened(out.reduce(tosa::Op::kReduceMax, x, last), zero);
@@ -92,9 +91,8 @@ Powers powers_of(NodeLowering& lowering, const ExpTables& tables) {
 // In rows of at most this many numbers, the rounding of each to 15 bits is next to nothing beside their sum.
 constexpr std::int64_t kShortRow = 256;
 
-Expected<Operand> narrow_softmax(NodeLowering& lowering) {
+Expected<Operand> narrow_softmax(NodeLowering& lowering, const Operand& x) {
   TosaBuilder& out = lowering.out;
-  const Operand& x = lowering.inputs[0];
   const std::int64_t last = x.rank() - 1;
   const auto constants = narrow_softmax_constants(lowering.type(0), lowering.type());
   if (!constants) return bad_input("a scale that is too small");
@@ -125,22 +123,21 @@ Expected<Operand> narrow_softmax(NodeLowering& lowering) {
   return out.rescale(shares, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
-Expected<Operand> softmax(NodeLowering& lowering) {
-  if (lowering.type(0).dtype == DType::kI8 && lowering.type().dtype == DType::kI8) return narrow_softmax(lowering);
+Expected<Operand> plain_softmax(NodeLowering& lowering, const Operand& x) {
   TosaBuilder& out = lowering.out;
   const auto constants = softmax_constants(lowering.type(0), lowering.type());
   if (!constants) return bad_input("a scale that is too small");
-  const Powers row = powers_of(lowering, constants->exp);
+  const Powers row = powers_of(lowering, x, constants->exp);
   const Operand reciprocal = look_up(out, reciprocal_table(), row.mantissa);
   const Operand shares = out.shift_right(out.mul(row.power, reciprocal, 23), less_than(out, 17, row.leading));
   return out.rescale(shares, lowering.result_type(), {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
-Expected<Operand> log_softmax(NodeLowering& lowering) {
+Expected<Operand> plain_log_softmax(NodeLowering& lowering, const Operand& x) {
   TosaBuilder& out = lowering.out;
   const auto constants = log_softmax_constants(lowering.type(0), lowering.type());
   if (!constants) return bad_input("a scale that is too small");
-  const Powers row = powers_of(lowering, constants->exp);
+  const Powers row = powers_of(lowering, x, constants->exp);
   const Operand bits = less_than(out, 16, row.leading);
   const Operand fraction = look_up(out, log2_table(), row.mantissa);
   const Operand whole = out.binary(tosa::Op::kAdd, out.shift_left(bits, 23), fraction);
@@ -152,19 +149,39 @@ Expected<Operand> log_softmax(NodeLowering& lowering) {
                      {{constants->result}, 0, lowering.type().quant->zero_point});
 }
 
+// Rows lose their places beside each other only where they are computed in parts.
+template <Expected<Operand> (*kCompute)(NodeLowering&, const Operand&)>
+Expected<Operand> of_rows(NodeLowering& lowering) {
+  const Operand& x = lowering.inputs[0];
+  if (lowering.parts <= 1) return kCompute(lowering, x);
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) rows *= x.shape[i];
+  const Operand flat = lowering.out.reshape(x, {rows, x.shape.back()});
+  const Operand made =
+      TRY(by_parts(lowering, flat, lowering.parts, [&](const Operand& part) { return kCompute(lowering, part); }));
+  return lowering.out.reshape(made, x.shape);
+}
+Expected<Operand> softmax(NodeLowering& lowering) {
+  const bool is_narrow = lowering.type(0).dtype == DType::kI8 && lowering.type().dtype == DType::kI8;
+  return is_narrow ? of_rows<narrow_softmax>(lowering) : of_rows<plain_softmax>(lowering);
+}
+Expected<Operand> log_softmax(NodeLowering& lowering) { return of_rows<plain_log_softmax>(lowering); }
+
 constexpr FormRow kSoftmaxForms[] = {
     {.op = Op::kSoftmax,
      .core = tosa::Op::kTable,
      .order = last_innermost,
      .refusal = refuse_softmax,
      .lower = softmax,
-     .has_bounds = true},
+     .has_bounds = true,
+     .is_by_row = true},
     {.op = Op::kLogSoftmax,
      .core = tosa::Op::kTable,
      .order = last_innermost,
      .refusal = refuse_softmax,
      .lower = log_softmax,
-     .has_bounds = true},
+     .has_bounds = true,
+     .is_by_row = true},
 };
 
 }  // namespace
