@@ -88,24 +88,21 @@ Expected<Operand> mean_by_filters(NodeLowering& lowering, bool has_columns_first
   for (std::size_t i = 0; i < 4; ++i) back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
   Operand image = out.transpose(lowering.inputs[0], there);
   const Ints sizes = image.shape;
-  // Sums of a column have 16 bits: those of 8 bits are exact then, others lose half a step.
-  double gain = 1;
   if (has_columns_first) {
-    const bool is_exact = image.type == tosa::Type::kI8;
-    for (std::int64_t rows = 1; !is_exact && rows < sizes[1]; rows *= 2) gain /= 2;
     const Operand sums = sums_of_columns(out, image, zero_point);
-    image = out.rescale(sums, tosa::Type::kI16, {{TRY(factor_of(gain, sums.type))}});
+    image = out.rescale(sums, tosa::Type::kI16, {{TRY(factor_of(1, sums.type))}});
   }
   const Operand sums = sums_of_columns(out, in_parts(out, image), has_columns_first ? 0 : zero_point);
-  const Operand means = TRY(to_quantized(lowering, sums, mean_factor(lowering) / gain));
+  const Operand means = TRY(to_quantized(lowering, sums, mean_factor(lowering)));
   return out.transpose(out.reshape(means, {sizes[0], 1, 1, sizes[3]}), back);
 }
 Expected<Operand> mean_by_filters(NodeLowering& lowering) { return mean_by_filters(lowering, false); }
 
-// The columns first, and then their sums: far fewer products.
+// The columns first, and then their sums: far fewer products. The sums of a column are 16 bits between two
+// convolutions, which those of 8 bits fit; those of 16 bits would be rounded twice.
 bool has_short_columns(const NodeForm& form) {
   constexpr std::int64_t kMaxRows = 128;  // of 8 bits and a zero point
-  return form.sizes(0)[2] <= kMaxRows;
+  return form.type(0).dtype == DType::kI8 && form.sizes(0)[2] <= kMaxRows;
 }
 Expected<Operand> mean_by_columns(NodeLowering& lowering) { return mean_by_filters(lowering, true); }
 
