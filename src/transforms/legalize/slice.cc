@@ -75,6 +75,8 @@ Replacement slice_before_rows(const Site& site) {
   const SliceAttrs slice = site.attrs<SliceAttrs>();
   const Node maker = *site.producer(0);  // a copy: emitting moves the nodes
   if (maker.op == Op::kForeign || maker.outputs.size() != 1 || slice.step != 1) return unchanged();
+  // Numbers of bools are made before they are moved.
+  if (maker.op == Op::kCast && site.graph().type(maker.inputs[0]).dtype == DType::kBool) return unchanged();
   const auto axes = axes_of_parts(site.graph(), maker, slice.axis);
   if (!axes || std::ranges::none_of(*axes, [](const auto& axis) { return axis.has_value(); })) return unchanged();
   std::vector<ValueId> inputs = maker.inputs;
