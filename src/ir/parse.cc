@@ -6,96 +6,12 @@
 #include <charconv>
 #include <map>
 
+#include "ir/line_cursor.h"
 #include "ir/literals.h"
 #include "ir/text.h"
 
 namespace isthmus {
 namespace {
-
-// One line, read from left to right.
-class Cursor {
- public:
-  explicit Cursor(std::string_view line) : rest_(line) {}
-
-  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
-  bool at_end() {
-    skip_spaces();
-    return rest_.empty();
-  }
-  char peek() {
-    skip_spaces();
-    return rest_.empty() ? '\0' : rest_.front();
-  }
-  bool take(std::string_view token) {
-    skip_spaces();
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  Expected<void> want(std::string_view token) {
-    if (!take(token)) return bad_input(fmt::format("expected '{}' before '{}'", token, rest_.substr(0, 40)));
-    return {};
-  }
-  // Letters, digits, '_', '.' and non-ASCII bytes.
-  Expected<std::string> word() {
-    skip_spaces();
-    std::size_t length = 0;
-    while (length < rest_.size() && is_value_name(rest_.substr(length, 1))) ++length;
-    if (length == 0) return bad_input(fmt::format("expected a name before '{}'", rest_.substr(0, 40)));
-    std::string result(rest_.substr(0, length));
-    rest_.remove_prefix(length);
-    return result;
-  }
-  Expected<std::string> value_name() {
-    TRY(want("%"));
-    std::string name = TRY(word());
-    if (!is_value_name(name)) return bad_input(fmt::format("'{}...' is too long a name", name.substr(0, 40)));
-    return name;
-  }
-  Expected<std::string> string() {
-    skip_spaces();
-    return take_quoted(rest_);
-  }
-  Expected<std::int64_t> integer() {
-    skip_spaces();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return bad_input(fmt::format("expected an integer before '{}'", rest_.substr(0, 40)));
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return value;
-  }
-  // Everything up to a ',', ')' or ']' that closes what was open before, or to a space.
-  std::string_view scalar() {
-    skip_spaces();
-    int depth = 0;
-    bool is_quoted = false;
-    std::size_t length = 0;
-    for (; length < rest_.size(); ++length) {
-      const char c = rest_[length];
-      if (c == '"') is_quoted = !is_quoted;
-      if (is_quoted) continue;
-      if (c == '(') ++depth;
-      if (depth == 0 && (c == ',' || c == ')' || c == ']' || c == ' ')) break;
-      if (c == ')') --depth;
-    }
-    const std::string_view result = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return result;
-  }
-  // The text up to `end`, which is removed as well.
-  Expected<std::string_view> until(std::string_view end) {
-    const std::size_t length = rest_.find(end);
-    if (length == std::string_view::npos) return bad_input(fmt::format("expected '{}'", end));
-    const std::string_view result = rest_.substr(0, length);
-    rest_.remove_prefix(length + end.size());
-    return result;
-  }
-  std::string_view rest() const { return rest_; }
-  void drop_rest() { rest_ = {}; }
-
- private:
-  std::string_view rest_;
-};
 
 class Parser {
  public:
@@ -103,7 +19,7 @@ class Parser {
     std::size_t number = 0;
     while (!text.empty()) {
       const std::size_t length = std::min(text.find('\n'), text.size());
-      auto done = line(Cursor(text.substr(0, length)));
+      auto done = line(LineCursor(text.substr(0, length)));
       ++number;
       if (!done) return bad_input(fmt::format("line {}: {}", number, done.error().message));
       text.remove_prefix(std::min(length + 1, text.size()));
@@ -117,7 +33,7 @@ class Parser {
   }
 
  private:
-  Expected<void> line(Cursor cursor) {
+  Expected<void> line(LineCursor cursor) {
     if (cursor.at_end() || cursor.peek() == '#') return {};
     if (!has_header_) {
       TRY(cursor.want("graph"));
@@ -146,19 +62,19 @@ class Parser {
     return {};
   }
 
-  Expected<std::string> new_name(Cursor& cursor) {
+  Expected<std::string> new_name(LineCursor& cursor) {
     std::string name = TRY(cursor.value_name());
     if (graph_.find(name)) return bad_input(fmt::format("%{} is defined twice", name));
     return name;
   }
-  Expected<ValueId> known_value(Cursor& cursor) {
+  Expected<ValueId> known_value(LineCursor& cursor) {
     const std::string name = TRY(cursor.value_name());
     const auto id = graph_.find(name);
     if (!id) return bad_input(fmt::format("%{} is used before it is defined", name));
     return *id;
   }
 
-  Expected<void> symbol(Cursor& cursor) {
+  Expected<void> symbol(LineCursor& cursor) {
     Symbol symbol;
     symbol.name = TRY(cursor.word());
     if (!is_symbol_name(symbol.name)) return bad_input(fmt::format("'{}' is not a name of a symbol", symbol.name));
@@ -176,7 +92,7 @@ class Parser {
     return {};
   }
 
-  Expected<TensorType> type(Cursor& cursor) {
+  Expected<TensorType> type(LineCursor& cursor) {
     const std::string name = TRY(cursor.word());
     const auto dtype = dtype_from_name(name);
     if (!dtype) return bad_input(fmt::format("'{}' is not an element type", name));
@@ -191,14 +107,14 @@ class Parser {
   }
 
   // The name of parameters behind a type; they are given at the end.
-  static Expected<std::string> label(Cursor& cursor) {
+  static Expected<std::string> label(LineCursor& cursor) {
     if (!cursor.take("@")) return std::string();
     return cursor.word();
   }
   void resolve_later(const std::string& quant_label, ValueId id) {
     if (!quant_label.empty()) unresolved_.emplace(quant_label, id);
   }
-  Expected<void> quant(Cursor& cursor) {
+  Expected<void> quant(LineCursor& cursor) {
     const std::string name = TRY(label(cursor));
     if (!unresolved_.contains(name)) return bad_input(fmt::format("no value has the parameters '{}'", name));
     const std::string dtype = TRY(cursor.word());
@@ -236,7 +152,7 @@ class Parser {
     return {};
   }
 
-  Expected<void> input(Cursor& cursor) {
+  Expected<void> input(LineCursor& cursor) {
     std::string name = TRY(new_name(cursor));
     TRY(cursor.want(":"));
     TensorType input_type = TRY(type(cursor));
@@ -245,7 +161,7 @@ class Parser {
     return {};
   }
 
-  Expected<void> constant(Cursor& cursor, ValueKind kind) {
+  Expected<void> constant(LineCursor& cursor, ValueKind kind) {
     std::string name = TRY(new_name(cursor));
     TRY(cursor.want(":"));
     TensorType constant_type = TRY(type(cursor));
@@ -283,7 +199,7 @@ class Parser {
     return {};
   }
 
-  Expected<ArgValue> arg(Cursor& cursor, std::vector<ValueId>& inputs, int depth) {
+  Expected<ArgValue> arg(LineCursor& cursor, std::vector<ValueId>& inputs, int depth) {
     if (depth > 16) return bad_input("lists are nested too deeply");
     switch (cursor.peek()) {
       case '%':
@@ -336,11 +252,11 @@ class Parser {
     return ArgValue{TRY(graph_.exprs().parse(text))};
   }
 
-  Expected<void> foreign(Cursor& cursor, ForeignAttrs& attrs, std::vector<ValueId>& inputs) {
+  Expected<void> foreign(LineCursor& cursor, ForeignAttrs& attrs, std::vector<ValueId>& inputs) {
     attrs.target = TRY(cursor.string());
     while (cursor.take(",")) {
       Arg argument;
-      const Cursor before = cursor;
+      const LineCursor before = cursor;
       if (auto word = cursor.word(); word && cursor.take("=")) {
         argument.name = std::move(*word);
       } else {
@@ -352,7 +268,7 @@ class Parser {
     return cursor.want(")");
   }
 
-  Expected<void> plain(Cursor& cursor, std::vector<ValueId>& inputs) {
+  Expected<void> plain(LineCursor& cursor, std::vector<ValueId>& inputs) {
     if (cursor.take(")")) return {};
     do {
       inputs.push_back(TRY(known_value(cursor)));
@@ -360,28 +276,28 @@ class Parser {
     return cursor.want(")");
   }
 
-  Expected<void> attr(Cursor& cursor, std::int64_t& number) {
+  Expected<void> attr(LineCursor& cursor, std::int64_t& number) {
     number = TRY(cursor.integer());
     return {};
   }
-  Expected<void> attr(Cursor& cursor, double& value) {
+  Expected<void> attr(LineCursor& cursor, double& value) {
     const std::string_view text = cursor.scalar();
     const auto found = number(text);
     if (!found) return bad_input(fmt::format("'{}' is not a number", text));
     value = *found;
     return {};
   }
-  Expected<void> attr(Cursor& cursor, bool& boolean) {
+  Expected<void> attr(LineCursor& cursor, bool& boolean) {
     const std::string_view text = cursor.scalar();
     if (text != "true" && text != "false") return bad_input(fmt::format("'{}' is neither true nor false", text));
     boolean = text == "true";
     return {};
   }
-  Expected<void> attr(Cursor& cursor, Dim& dim) {
+  Expected<void> attr(LineCursor& cursor, Dim& dim) {
     dim = TRY(graph_.exprs().parse(cursor.scalar()));
     return {};
   }
-  Expected<void> attr(Cursor& cursor, DType& dtype) {
+  Expected<void> attr(LineCursor& cursor, DType& dtype) {
     const std::string_view text = cursor.scalar();
     const auto found = dtype_from_name(text);
     if (!found) return bad_input(fmt::format("'{}' is not an element type", text));
@@ -389,7 +305,7 @@ class Parser {
     return {};
   }
   template <class Enum>
-  requires std::is_enum_v<Enum> Expected<void> attr(Cursor& cursor, Enum& word) {
+  requires std::is_enum_v<Enum> Expected<void> attr(LineCursor& cursor, Enum& word) {
     const std::string_view text = cursor.scalar();
     const auto found = std::ranges::find(words(word), text);
     if (found == words(word).end())
@@ -398,7 +314,7 @@ class Parser {
     return {};
   }
   template <class Item>
-  Expected<void> attr(Cursor& cursor, std::vector<Item>& items) {
+  Expected<void> attr(LineCursor& cursor, std::vector<Item>& items) {
     TRY(cursor.want("["));
     items.clear();
     if (cursor.take("]")) return {};
@@ -423,7 +339,7 @@ class Parser {
   static Member member(ForeignAttrs&, std::string_view) { return {}; }
 
   // name=value pairs up to the ':' of the result's type.
-  Expected<void> fields(Cursor& cursor, Attrs& attrs) {
+  Expected<void> fields(LineCursor& cursor, Attrs& attrs) {
     if (std::holds_alternative<ForeignAttrs>(attrs)) return {};
     while (!cursor.at_end() && cursor.peek() != ':' && cursor.peek() != '!') {
       const std::string name = TRY(cursor.word());
@@ -439,7 +355,7 @@ class Parser {
     return {};
   }
 
-  Expected<void> node(Cursor& cursor) {
+  Expected<void> node(LineCursor& cursor) {
     std::vector<Result> outputs;
     if (cursor.peek() == '%') {
       do {
@@ -484,7 +400,7 @@ class Parser {
     return {};
   }
 
-  Expected<Output> leaf(Cursor& cursor) {
+  Expected<Output> leaf(LineCursor& cursor) {
     if (cursor.peek() == '%') return Output{TRY(known_value(cursor)), OutputKind::kResult, {}};
     std::vector<ValueId> inputs;
     ArgValue value = TRY(arg(cursor, inputs, 0));
@@ -492,7 +408,7 @@ class Parser {
     return Output{std::move(value), OutputKind::kResult, {}};
   }
 
-  Expected<void> mutation(Cursor& cursor) {
+  Expected<void> mutation(LineCursor& cursor) {
     std::string target = TRY(cursor.string());
     Output output = TRY(leaf(cursor));
     output.kind = OutputKind::kMutation;
@@ -501,7 +417,7 @@ class Parser {
     return {};
   }
 
-  Expected<void> results(Cursor& cursor) {
+  Expected<void> results(LineCursor& cursor) {
     has_return_ = true;
     if (cursor.at_end()) return {};
     do {
