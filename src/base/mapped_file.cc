@@ -83,7 +83,7 @@ Expected<MappedFile> MappedFile::open(const std::string& path) {
   if (!S_ISREG(status.st_mode)) return refuse(kind_of(status.st_mode));
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) {
-    if (has_content(file.get())) return refuse("made by the system as it is read");
+    if (has_content(file.get())) return refuse("a special file whose content the system generates");
     return MappedFile(Blob());
   }
   Place& place = take_place();

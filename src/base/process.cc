@@ -152,7 +152,7 @@ Expected<FinishedProgram> run_program(const std::string& program, const std::vec
   const std::optional<int> code = TRY(end_within(child, program, limit));
   if (!code) {
     return fail(ErrorKind::kEnvironment,
-                fmt::format("{} had not ended after {} seconds and was stopped", program, limit.count()));
+                fmt::format("{} did not finish within {} seconds and was stopped", program, limit.count()));
   }
   FinishedProgram result;
   result.code = *code;
@@ -232,7 +232,7 @@ Expected<std::vector<std::string>> split_words(std::string_view command) {
       add(c);
     }
   }
-  if (quote != 0) return bad_input(fmt::format("{}: a quote {} is not closed", command, quote));
+  if (quote != 0) return bad_input(fmt::format("{}: missing closing quote {}", command, quote));
   return words;
 }
 

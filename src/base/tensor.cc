@@ -42,14 +42,14 @@ Expected<TensorView> make_tensor_view(DType dtype, std::vector<std::int64_t> siz
   };
   constexpr std::size_t kMaxDimensions = 64;
   if (sizes.size() > kMaxDimensions)
-    return bad_input(fmt::format("a tensor of {} dimensions; at most 64 are read", sizes.size()));
-  if (sizes.size() != strides.size()) return refuse("as many strides as sizes are expected");
+    return bad_input(fmt::format("a tensor of {} dimensions; at most 64 are supported", sizes.size()));
+  if (sizes.size() != strides.size()) return refuse("sizes and strides differ in length");
   if (offset < 0) return refuse("the offset is negative");
   bool is_empty = false;
   std::uint64_t count = 1;
   auto last = std::optional<std::uint64_t>(static_cast<std::uint64_t>(offset));
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (sizes[axis] < 0 || strides[axis] < 0) return refuse("sizes and strides are not negative");
+    if (sizes[axis] < 0 || strides[axis] < 0) return refuse("a size or stride is negative");
     const auto size = static_cast<std::uint64_t>(sizes[axis]);
     if (size == 0) {
       is_empty = true;
@@ -66,11 +66,11 @@ Expected<TensorView> make_tensor_view(DType dtype, std::vector<std::int64_t> siz
   if (!is_empty) {
     const auto end = last ? add_sizes(*last, 1) : std::nullopt;
     const auto end_bytes = end ? multiply_sizes(*end, size_of(dtype)) : std::nullopt;
-    if (!end_bytes || *end_bytes > storage.size()) return refuse("it reaches past the end of its storage");
+    if (!end_bytes || *end_bytes > storage.size()) return refuse("it extends past the end of its storage");
     // Strides of zero or overlapping ones could make a huge tensor out of few bytes.
     constexpr std::uint64_t kMaxRepeats = 1024;
     if (count * size_of(dtype) / kMaxRepeats > storage.size())
-      return refuse("its elements repeat the storage too often");
+      return refuse("its elements alias the storage too often");
   }
   return TensorView{dtype, std::move(sizes), std::move(strides), offset, std::move(storage)};
 }

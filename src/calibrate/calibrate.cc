@@ -314,10 +314,9 @@ void warn_of_odd_values(const Graph& graph, const Statistics& statistics, Diagno
     if (found == statistics.values.end()) continue;
     const Moments& moments = found->second.moments;
     if (moments.nans > 0 || (moments.infinities > 0 && lets_out[i])) {
-      diagnostics.warn(
-          "not-finite", value.name,
-          fmt::format("{} NaN and {} infinite numbers among {}; ranges are those of the others", moments.nans,
-                      moments.infinities, moments.count + moments.nans + moments.infinities));
+      diagnostics.warn("not-finite", value.name,
+                       fmt::format("{} NaN and {} infinite values among {} are ignored", moments.nans,
+                                   moments.infinities, moments.count + moments.nans + moments.infinities));
     }
   }
 }

@@ -38,7 +38,7 @@ class SpoolFile {
 };
 
 tl::unexpected<Error> cannot_keep() {
-  return fail(ErrorKind::kEnvironment, fmt::format("cannot keep it in a temporary file: {}", std::strerror(errno)));
+  return fail(ErrorKind::kEnvironment, fmt::format("cannot write it to a temporary file: {}", std::strerror(errno)));
 }
 
 // Copies one array; false at the end of the output.
@@ -77,9 +77,9 @@ Expected<std::string> CommandOutput::arrays(const std::string& command, std::siz
 
 Expected<void> CommandOutput::run(const std::string& command, std::size_t limit) {
   const std::vector<std::string> words = TRY(split_words(std::string_view(command).substr(kPrefix.size())));
-  if (words.empty()) return bad_input("no program: cmd:python3 loader.py");
+  if (words.empty()) return bad_input("missing program, as in cmd:python3 loader.py");
   const std::optional<std::string> path = find_program(words[0]);
-  if (!path) return fail(ErrorKind::kEnvironment, fmt::format("no program {}", words[0]));
+  if (!path) return fail(ErrorKind::kEnvironment, fmt::format("program {} not found", words[0]));
   if (!folder_) folder_.emplace(TRY(TemporaryFolder::make()));
   SpoolFile file(folder_->path() + "/arrays");
   RunningProgram program = TRY(RunningProgram::start(*path, {words.begin() + 1, words.end()}));

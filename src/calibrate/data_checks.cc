@@ -55,7 +55,7 @@ bool has_outliers(const ValueStatistics& seen) {
 std::string outliers_text(const ValueStatistics& seen) {
   const double largest = magnitude(seen.moments);
   return fmt::format(
-      "{:.4g} % of its numbers are smaller than 1/{:g} of the largest, {:.3g}, and fall into one or two int8 steps",
+      "{:.4g} % of its values are smaller than 1/{:g} of the largest, {:.3g}, and share one or two int8 steps",
       100 * counted_below(seen.histogram, largest / kInt8Steps).share(), kInt8Steps, largest);
 }
 
@@ -68,31 +68,32 @@ Words words_of(DataProblem problem, const InputData& input) {
   switch (problem) {
     case DataProblem::kConstant:
       return {"constant-input",
-              fmt::format("is {:g} everywhere in {} samples: a range of that says nothing of other data; give samples "
-                          "as the model will see them",
-                          static_cast<double>(seen.min) + 0.0, input.seen.samples)};
+              fmt::format(
+                  "is {:g} everywhere in {} samples, so its range does not fit other data; give representative samples",
+                  static_cast<double>(seen.min) + 0.0, input.seen.samples)};
     case DataProblem::kTiny:
-      return {"tiny-input", fmt::format("has no number larger than {:.3g} in {} samples: a range of that says nothing "
-                                        "of other data; scale samples as for the training of the model",
+      return {"tiny-input", fmt::format("has no value larger than {:.3g} in {} samples, so its range does not fit "
+                                        "other data; scale samples as in training",
                                         magnitude(seen), input.seen.samples)};
     case DataProblem::kOutliers:
       return {"outlier-input",
               fmt::format("in {} samples {}{}", input.seen.samples, outliers_text(input.seen),
-                          input.largest_in ? fmt::format("; leave out or repair sample {}", *input.largest_in) : "")};
+                          input.largest_in ? fmt::format("; remove or repair sample {}", *input.largest_in) : "")};
     case DataProblem::kUnlikeExample:
-      return {"unlike-example",
-              fmt::format("lies in [{:.3g}, {:.3g}] in {} samples, but in [{:.3g}, {:.3g}] in the archive's example; "
-                          "scale samples as for the training of the model (an image of 0..255 is mostly normalised "
-                          "there), or export the model with an example that is like its data",
-                          static_cast<double>(seen.min), static_cast<double>(seen.max), input.seen.samples,
-                          static_cast<double>(input.example->min), static_cast<double>(input.example->max))};
+      return {
+          "unlike-example",
+          fmt::format(
+              "is in [{:.3g}, {:.3g}] in {} samples, but in [{:.3g}, {:.3g}] in the example inputs; scale samples as "
+              "in training (images of 0..255 are usually normalised), or export the model with typical example inputs",
+              static_cast<double>(seen.min), static_cast<double>(seen.max), input.seen.samples,
+              static_cast<double>(input.example->min), static_cast<double>(input.example->max))};
     case DataProblem::kInterleaved:
       return {"interleaved-input",
-              fmt::format("looks like images with channels last (NHWC) in {} samples, but the model takes them first "
-                          "(NCHW): along its rows, numbers as far apart as there are channels are nearer to each other "
-                          "than neighbours; transpose the data instead of reshaping it, or compile with "
-                          "--input-layout nhwc and keep its shape",
-                          input.seen.samples)};
+              fmt::format(
+                  "looks like channels-last (NHWC) images in {} samples, but the model expects channels-first (NCHW): "
+                  "along its rows, values one pixel of channels apart are more alike than neighbours; transpose the "
+                  "data instead of reshaping it, or compile with --input-layout nhwc and keep its shape",
+                  input.seen.samples)};
   }
   return {};
 }
@@ -135,13 +136,13 @@ void warn_of_values(const Graph& graph, const Statistics& statistics, const std:
         diagnostics.warn(std::string(code), graph[id].name, fmt::format("{}: {}", node_text(graph, node), text));
       };
       if (is_tiny(seen.moments)) {
-        warn("tiny-range", fmt::format("no number is larger than {:.3g} in {} samples; keep it in float with a rule in "
+        warn("tiny-range", fmt::format("has no value larger than {:.3g} in {} samples; keep it in float with a rule in "
                                        "quant.toml, or give other samples",
                                        magnitude(seen.moments), seen.samples));
       } else if (has_outliers(seen)) {
-        warn("outlier-range", fmt::format("in {} samples {}; keep it in float, or give it a range, with a rule in "
-                                          "quant.toml",
-                                          seen.samples, outliers_text(seen)));
+        warn("outlier-range",
+             fmt::format("in {} samples {}; keep it in float or set its range with a rule in quant.toml", seen.samples,
+                         outliers_text(seen)));
       }
     }
   }

@@ -36,9 +36,8 @@ Expected<void> check_finite(const Graph& graph, std::span<const Tensor> sample, 
     if (sample[i].dtype() != DType::kF32) continue;
     const TensorMoments moments = measure(sample[i].data<float>());
     if (moments.nans + moments.infinities == 0) continue;
-    return bad_input(
-        fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite numbers; leave it out or repair it", number,
-                    i, graph[graph.inputs()[i]].name, moments.nans, moments.infinities));
+    return bad_input(fmt::format("sample {} of input {} ({}) has {} NaN and {} infinite values; remove or repair it",
+                                 number, i, graph[graph.inputs()[i]].name, moments.nans, moments.infinities));
   }
   return {};
 }

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxHeldOut = 16;
 // With this many samples or more, ranges hardly miss the ones that are left out.
 constexpr std::size_t kMany = 64;
 
-constexpr std::string_view kExampleWords = "the archive's example, which calibration did not see";
+constexpr std::string_view kExampleWords = "the example inputs, which calibration did not see";
 
 std::vector<InputData> inputs_with(const Graph& graph, const std::optional<Sample>& example) {
   std::vector<InputData> inputs(graph.inputs().size());
@@ -173,8 +173,9 @@ Expected<HeldOut> hold_out(const Graph& graph, Samples& samples, const std::opti
   } else if (worth == Worth::kEmpty || result.samples.empty()) {
     result.samples.clear();
     result.left_out.clear();
-    result.why_none = worth == Worth::kEmpty ? "the samples are constant or tiny, and the archive has no other example"
-                                             : "calibration saw the only sample; give at least 2";
+    result.why_none = worth == Worth::kEmpty
+                          ? "the samples are constant or tiny, and the model has no other example inputs"
+                          : "calibration saw the only sample; give at least 2";
   } else {
     result.what = fmt::format("{} of {} samples, which calibration did not see", result.samples.size(), count);
   }
@@ -197,10 +198,10 @@ HeldOut hold_out(const Graph& graph, const Statistics& statistics, const std::op
   HeldOut result;
   result.has_bad_inputs = worth_of(inputs) != Worth::kFine;
   if (!example || !says_something(inputs)) {
-    result.why_none = fmt::format("a .stats file holds no samples, and the archive {}",
-                                  example ? "has a constant example" : "has no example");
+    result.why_none = fmt::format("a .stats file has no samples, and the model {}",
+                                  example ? "has constant example inputs" : "has no example inputs");
   } else if (is_calibrated_on) {
-    result.why_none = "calibration saw the archive's example, and a .stats file holds no other samples";
+    result.why_none = "calibration saw the example inputs, and a .stats file has no other samples";
   } else {
     result.samples = {*example};
     result.what = kExampleWords;

@@ -70,10 +70,10 @@ Expected<MediaFolder> list_media(const std::string& path, std::size_t limit) {
   if (by_kind.empty()) {
     std::vector<std::string_view> endings;
     for (const Ending& ending : kEndings) endings.push_back(ending.text);
-    return bad_input(fmt::format("{}: no sample in this folder: {}", path, fmt::join(endings, ", ")));
+    return bad_input(fmt::format("{}: no samples in this folder; expected {} files", path, fmt::join(endings, ", ")));
   }
   if (by_kind.size() > 1) {
-    return bad_input(fmt::format("{}: samples of several kinds, such as {} and {}: keep one kind in a folder", path,
+    return bad_input(fmt::format("{}: mixed kinds of samples, such as {} and {}: keep one kind per folder", path,
                                  shown(by_kind.begin()->second.front().path),
                                  shown(by_kind.rbegin()->second.front().path)));
   }

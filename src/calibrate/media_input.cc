@@ -39,7 +39,7 @@ float of_channel(const std::vector<float>& numbers, std::size_t channel, float n
 
 Expected<void> check_channels(const std::vector<float>& numbers, std::string_view option, int channels) {
   if (numbers.size() <= 1 || numbers.size() == static_cast<std::size_t>(channels)) return {};
-  return bad_input(fmt::format("{} has {} numbers, and the input {} channel{}: give one number, or one for each",
+  return bad_input(fmt::format("{} has {} values for an input of {} channel{}: give one value, or one per channel",
                                option, numbers.size(), channels, channels == 1 ? "" : "s"));
 }
 
@@ -76,8 +76,7 @@ Expected<Tensor> image_row(const std::string& path, const Value& input, const Me
   }
   if (input.type.dtype == DType::kU8) {
     if (!options.mean.empty() || !options.stddev.empty() || options.white != 1) {
-      return bad_input(
-          fmt::format("{}, which takes pixels as they are: drop --mean, --std and --white", text_of(input)));
+      return bad_input(fmt::format("{}, which takes raw pixels: remove --mean, --std and --white", text_of(input)));
     }
     Tensor row(DType::kU8, sizes_of(image, layout));
     const auto numbers = row.mutable_data<std::uint8_t>();
@@ -106,7 +105,7 @@ Expected<Tensor> sound_row(const std::string& path, const Value& input, const Me
   const std::int64_t limit = length.is_fixed() ? length.value() : std::numeric_limits<std::int64_t>::max();
   Audio audio = TRY(read_audio(path, limit));
   if (options.sample_rate && audio.rate != *options.sample_rate) {
-    return bad_input(fmt::format("{} samples a second, and --sample-rate is {}: resample the file", audio.rate,
+    return bad_input(fmt::format("the sample rate is {} Hz, but --sample-rate is {}: resample the file", audio.rate,
                                  *options.sample_rate));
   }
   const bool is_mono = shape.size() == 2 || shape[1].is(1);
@@ -129,7 +128,7 @@ Expected<Tensor> raw_row(const std::string& path, const Value& input) {
   std::vector<std::int64_t> sizes;
   for (std::size_t axis = 1; axis < input.type.rank(); ++axis) {
     if (!input.type.shape[axis].is_fixed()) {
-      return bad_input(fmt::format("{}: raw files need sizes that are known: fix them by --shape", text_of(input)));
+      return bad_input(fmt::format("{}: raw files need static shapes: fix them with --shape", text_of(input)));
     }
     sizes.push_back(input.type.shape[axis].value());
   }
@@ -137,7 +136,7 @@ Expected<Tensor> raw_row(const std::string& path, const Value& input) {
   Tensor row(input.type.dtype, sizes);
   if (file.size() != row.bytes().size()) {
     return bad_input(
-        fmt::format("{} bytes, and a sample for {} takes {}", file.size(), text_of(input), row.bytes().size()));
+        fmt::format("{} bytes, but a sample of {} has {}", file.size(), text_of(input), row.bytes().size()));
   }
   std::memcpy(row.mutable_bytes().data(), file.bytes().data(), file.size());
   return row;

@@ -45,8 +45,7 @@ Expected<void> check_dtype(const Value& input, const OfferedArray& array) {
   if (array.dtype == wanted || find_conversion(array.dtype, wanted) != nullptr) return {};
   const bool needs_scaling = is_floating(wanted) && !is_floating(array.dtype);
   return bad_input(fmt::format("{} is {}, but input {} takes {}: {}save it as {}", array.label, name_of(array.dtype),
-                               input.name, name_of(wanted),
-                               needs_scaling ? "scale its numbers as for the training of the model and " : "",
+                               input.name, name_of(wanted), needs_scaling ? "scale it as in training and " : "",
                                name_of(wanted)));
 }
 
@@ -135,7 +134,7 @@ Expected<std::int64_t> batch_size(const Exprs& exprs, Dim dim, const SymbolValue
   }
   const std::int64_t size = TRY(exprs.evaluate(dim, values));
   if (size < 1)
-    return bad_input(fmt::format("a first size of {} is {} here; at least 1 is needed", exprs.text(dim), size));
+    return bad_input(fmt::format("the first dimension {} is {}; at least 1 is needed", exprs.text(dim), size));
   return size;
 }
 
@@ -167,7 +166,7 @@ Expected<SampleFit> fit_sample(const Graph& graph, const Value& input, const Off
   }
   fit.sizes.insert(fit.sizes.end(), array.sizes.begin() + static_cast<std::ptrdiff_t>(axes.first), array.sizes.end());
   if (std::ranges::find(fit.sizes, 0) != fit.sizes.end()) {
-    return bad_input(fmt::format("{}: a sample of it has no numbers", array.text()));
+    return bad_input(fmt::format("{}: a sample is empty", array.text()));
   }
   return fit;
 }
@@ -190,8 +189,8 @@ std::string order_hint(const TensorType& input, const OfferedArray& array) {
   for (const std::size_t axis : *order) axes.push_back(axis + first);
   constexpr std::size_t kImageRank = 4;
   const bool is_image = input.rank() == kImageRank && axes.size() >= 3 && order->back() + 2 == order->size();
-  return fmt::format("; its axes seem to be in another order{}: save it as numpy.transpose(x, ({}))",
-                     is_image ? ", channels last (NHWC) where the model takes them first (NCHW)" : "",
+  return fmt::format("; its axes seem to be permuted{}: save it as numpy.transpose(x, ({}))",
+                     is_image ? ", channels-last (NHWC) where the model expects channels-first (NCHW)" : "",
                      fmt::join(axes, ", "));
 }
 
@@ -240,7 +239,7 @@ Expected<std::vector<const NpzArray*>> arrays_for_inputs(const Npz& npz, const G
                                                       fmt::join(array.shape, ",")));
   }
   const auto missing = static_cast<std::size_t>(std::ranges::find(found, nullptr) - found.begin());
-  return bad_input(fmt::format("input {} has no array: arrays named {}, or {}, are expected; the file has {}",
+  return bad_input(fmt::format("no array for input {}: expected arrays named {}, or {}; the file has {}",
                                names[missing], list_of(names), list_of(numbers),
                                present.empty() ? "none" : list_of(present)));
 }
@@ -284,7 +283,8 @@ Expected<std::int64_t> count_samples(std::span<const OfferedArray> arrays, std::
                             static_cast<std::uint64_t>(fits[fit].rows));
     };
     if (!product(0, i) || product(0, i) != product(i, 0)) {
-      return bad_input(fmt::format("{} and {}: all arrays must hold as many samples", rows_text(0), rows_text(i)));
+      return bad_input(
+          fmt::format("{} and {}: all arrays need the same number of samples", rows_text(0), rows_text(i)));
     }
   }
   return arrays[0].sizes[0] / fits[0].rows;
@@ -300,7 +300,7 @@ void note_conversions(const Graph& graph, std::span<const OfferedArray> arrays, 
     });
     if (is_known) continue;
     diagnostics.note(std::string(kCode), input.name,
-                     fmt::format("{} is {}; its numbers are rounded to {}, which input {} takes", arrays[i].label,
+                     fmt::format("{} is {} and is converted to {}, the type of input {}", arrays[i].label,
                                  name_of(arrays[i].dtype), name_of(input.type.dtype), input.name));
   }
 }

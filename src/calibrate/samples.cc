@@ -35,7 +35,7 @@ Expected<void> Samples::skip(std::size_t samples) {
 
 Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const Graph& graph,
                                                 const SampleOptions& options, Diagnostics& diagnostics) {
-  if (options.limit == 0) return bad_input(fmt::format("{}: at most 0 samples are asked for; give at least 1", path));
+  if (options.limit == 0) return bad_input(fmt::format("{}: --samples 0: at least 1 is needed", path));
   if (is_command(path)) return open_command(path, graph, options, diagnostics);
   std::error_code problem;  // what cannot be looked at cannot be opened either, and that error says why
   if (std::filesystem::is_directory(path, problem)) return open_media(path, graph, options, diagnostics);
@@ -51,8 +51,8 @@ Expected<std::unique_ptr<Samples>> open_samples(const std::string& path, const G
   }
   if (media_kind(path)) return open_media(path, graph, options, diagnostics);
   return bad_input(
-      fmt::format("{}: samples are expected in an .npz file, in a folder of arrays, images, .wav or .bin files, or "
-                  "from 'cmd:PROGRAM ARGUMENTS'",
+      fmt::format("{}: expected samples in an .npz file, in a folder of arrays, images, .wav or .bin files, or from "
+                  "'cmd:PROGRAM ARGUMENTS'",
                   path));
 }
 
@@ -62,11 +62,11 @@ Expected<std::unique_ptr<Samples>> example_samples(const Graph& graph,
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     if (i >= examples.size() || !examples[i]) {
       return bad_input(
-          fmt::format("the model has no example of input {}: samples are needed", graph[graph.inputs()[i]].name));
+          fmt::format("the model has no example of input {}: give samples", graph[graph.inputs()[i]].name));
     }
     sample.push_back(Tensor::from(*examples[i]));
   }
-  TRY(within(bind_symbols(graph, sample), "the example inputs of the model; samples of the right shape are needed"));
+  TRY(within(bind_symbols(graph, sample), "the example inputs of the model; give samples of the right shape"));
   return std::make_unique<ExampleSamples>(std::move(sample));
 }
 

@@ -86,7 +86,7 @@ Expected<std::unique_ptr<Samples>> open_command(const std::string& command, cons
   if (arrays == 0) return bad_input(fmt::format("{} wrote no array", command));
   if (arrays % inputs != 0) {
     return bad_input(
-        fmt::format("{} wrote {} arrays, and a sample is one for each of {} inputs", command, arrays, inputs));
+        fmt::format("{} wrote {} arrays, but a sample has one for each of {} inputs", command, arrays, inputs));
   }
   return std::make_unique<CommandSamples>(command, TRY(MappedFile::open(path)), output, arrays / inputs, graph,
                                           diagnostics);

@@ -33,7 +33,7 @@ class FolderSamples final : public Samples {
  private:
   Expected<std::vector<Tensor>> read_npy_sample(const std::string& path) const {
     if (graph_.inputs().size() != 1) {
-      return bad_input(fmt::format("the model has {} inputs and an .npy file is one array: .npz files are needed",
+      return bad_input(fmt::format("the model has {} inputs, but an .npy file has one array: use .npz files",
                                    graph_.inputs().size()));
     }
     const TensorView array = TRY(read_npy(TRY(map_file(path))));

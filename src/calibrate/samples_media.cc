@@ -29,10 +29,9 @@ class MediaSamples final : public Samples {
     for (std::size_t i = 0; i < rows_; ++i) {
       rows.push_back(TRY(read_media(files_[next_ + i], kind_, input, options_)));
       if (rows.back().sizes() == rows.front().sizes()) continue;
-      return within(
-          Expected<std::optional<std::vector<Tensor>>>(bad_input(fmt::format(
-              "another size than {}, with which it makes one sample: give --resize or --crop", files_[next_]))),
-          files_[next_ + i]);
+      return within(Expected<std::optional<std::vector<Tensor>>>(bad_input(fmt::format(
+                        "another size than {} in the same sample: give --resize or --crop", files_[next_]))),
+                    files_[next_ + i]);
     }
     std::vector<std::int64_t> sizes = rows.front().sizes();
     sizes.insert(sizes.begin(), static_cast<std::int64_t>(rows_));
@@ -64,21 +63,21 @@ class MediaSamples final : public Samples {
 Expected<std::unique_ptr<Samples>> open_files(const std::string& path, MediaFolder folder, const Graph& graph,
                                               const SampleOptions& options, Diagnostics& diagnostics) {
   if (graph.inputs().size() != 1) {
-    return bad_input(fmt::format("{}: the model has {} inputs, and a file is one: .npz files are needed", path,
-                                 graph.inputs().size()));
+    return bad_input(
+        fmt::format("{}: the model has {} inputs, but a file is one: use .npz files", path, graph.inputs().size()));
   }
   const Value& input = graph[graph.inputs()[0]];
-  if (input.type.rank() == 0) return bad_input(fmt::format("{}: input {} is a single number", path, input.name));
+  if (input.type.rank() == 0) return bad_input(fmt::format("{}: input {} is a scalar", path, input.name));
   const Tensor first = TRY(read_media(folder.files[0], folder.kind, input, options.media));
   std::vector<std::int64_t> sizes = first.sizes();
   sizes.insert(sizes.begin(), static_cast<std::int64_t>(folder.files.size()));
-  const OfferedArray offer{fmt::format("what {} holds", path), first.dtype(), sizes, true};
+  const OfferedArray offer{fmt::format("the content of {}", path), first.dtype(), sizes, true};
   const std::vector<SampleFit> fits = TRY(fit_samples(graph, {&offer, 1}));
   const auto rows = static_cast<std::size_t>(fits[0].rows);
   const std::size_t rest = folder.files.size() % rows;
   if (rest != 0) {
     diagnostics.warn("samples-left-out", input.name,
-                     fmt::format("{}: {} files make samples of {}; the last {} are left out", path, folder.files.size(),
+                     fmt::format("{}: {} files make samples of {}; the last {} are not used", path, folder.files.size(),
                                  rows, rest));
   }
   return std::make_unique<MediaSamples>(std::move(folder.files), folder.kind, rows, graph, options.media);

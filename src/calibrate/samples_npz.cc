@@ -74,14 +74,14 @@ void note_names(const std::string& path, const Npz& npz, const Graph& graph, con
     const std::string& input = graph[graph.inputs()[i]].name;
     if (used[i]->name == input || used[i]->name == fmt::format("input_{}", i)) continue;
     diagnostics.note("array-name", input,
-                     fmt::format("input {} is read from array {} of {}, the only one of its type", input,
+                     fmt::format("input {} is read from array {} of {}, the only array of its type", input,
                                  shown(used[i]->name), path));
   }
   for (const NpzArray& array : npz.arrays()) {
     const bool is_used = std::ranges::find(used, &array) != used.end();
     if (is_used || array.name == "labels") continue;
     diagnostics.warn("unused-array", "",
-                     fmt::format("array {} of {} is not used: it has the name of no input", shown(array.name), path));
+                     fmt::format("array {} of {} is not used: no input has this name", shown(array.name), path));
   }
 }
 
@@ -96,8 +96,8 @@ Expected<std::unique_ptr<Samples>> open_checked(const std::string& path, const G
     offers.push_back(offered(*array, true));
     if (array->is_fortran_order) {
       return bad_input(
-          fmt::format("{} is in Fortran order, which spreads each sample over the whole file: save it in C "
-                      "order, as NumPy's ascontiguousarray gives it",
+          fmt::format("{} is in Fortran order, so each sample is spread over the whole file: save it in C order with "
+                      "numpy.ascontiguousarray",
                       offers.back().label));
     }
   }
@@ -114,7 +114,7 @@ Expected<std::unique_ptr<Samples>> open_checked(const std::string& path, const G
     const std::int64_t rest = offers[i].sizes[0] % fits[i].rows;
     if (rest == 0) continue;
     diagnostics.warn("samples-left-out", graph[graph.inputs()[i]].name,
-                     fmt::format("{} of {}: {} rows make {} samples of {}; the last {} are left out", offers[i].label,
+                     fmt::format("{} of {}: {} rows make {} samples of {}; the last {} are not used", offers[i].label,
                                  path, offers[i].sizes[0], in_all, fits[i].rows, rest));
   }
   return std::make_unique<NpzSamples>(path, std::move(file), std::move(sources), std::min(in_all, options.limit));

@@ -13,7 +13,7 @@ ShardSamples::ShardSamples(std::unique_ptr<Samples> source, Shard shard, std::ui
 
 Expected<std::unique_ptr<ShardSamples>> ShardSamples::of(std::unique_ptr<Samples> source, Shard shard) {
   const auto count = source->count();
-  if (!count) return bad_input("it is not known how many samples there are, so they cannot be split into shards");
+  if (!count) return bad_input("the number of samples is unknown, so they cannot be split into shards");
   const std::uint64_t step = source->sequence().value_or(1);
   std::unique_ptr<ShardSamples> part(new ShardSamples(std::move(source), shard, *count, step));
   if (part->range_.count() > 0) TRY(part->source_->skip(static_cast<std::size_t>(part->range_.begin)));

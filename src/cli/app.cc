@@ -67,17 +67,17 @@ int run_parsed(const CommandTable& table, std::span<const char* const> given) {
 
 CommandTable make_command_table() {
   auto owned = std::make_unique<CLI::App>(
-      "Isthmus compiles and quantizes models that torch.export wrote (.pt2) into programs for edge devices (.pte), "
+      "Isthmus quantizes PyTorch (.pt2) and ONNX models, compiles them to ExecuTorch programs (.pte) for edge devices, "
       "runs them, and explains where each operator runs and why.",
       "isthmus");
   CLI::App& app = *owned;
   app.set_version_flag(
-      "--version", [] { return versions_text(); }, "the version, and what it reads and writes");
+      "--version", [] { return versions_text(); }, "print the version and the supported file formats");
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n  isthmus check model.pt2 --target xnnpack\n"
-      "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
-      "  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` says more about a command.");
+      "Examples:\n  isthmus check model.pt2 --target xnnpack\n  isthmus compile model.pt2 --target xnnpack --calibrate "
+      "calib.npz -o model.pte\n  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` lists the "
+      "options of a command, with examples.");
   std::vector<Command> commands{add_check(app),     add_compile(app), add_explain(app), add_calibrate(app),
                                 add_merge(app),     add_run(app),     add_eval(app),    add_bench(app),
                                 add_inspect(app),   add_diff(app),    add_fit(app),     add_targets(app),

@@ -79,7 +79,7 @@ Expected<void> bench(BenchOptions options) {
   if (summary.measured.waited > kMaxWaited && options.common.speaks()) {
     Diagnostics diagnostics;
     diagnostics.warn("busy-machine", "",
-                     fmt::format("other programs had the CPU for {:.0f} % of the time: it is too busy to measure on",
+                     fmt::format("other programs used the CPU for {:.0f} % of the time: the figures are not reliable",
                                  100 * summary.measured.waited));
     print_diagnostics(diagnostics);
   }
@@ -92,21 +92,22 @@ Expected<void> bench(BenchOptions options) {
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("bench", "How fast a program or a TOSA graph is: load time, latency, delegate and host time.");
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measures the latency of a program or a TOSA graph: load time, percentiles, delegate and host time.");
   const auto options = std::make_shared<BenchOptions>();
   command->add_option("FILE", options->file, "a program file (.pte) or a TOSA graph (.tosa)")->required();
   command
       ->add_option("--input", options->inputs,
-                   "a .npy file for each input, in order; without any, ones and zeros of the largest sizes")
+                   "an .npy file for each input, in order; default: ones and zeros of the largest sizes")
       ->allow_extra_args(false);
-  command->add_option("--seconds", options->seconds, "how long to measure")
+  command->add_option("--seconds", options->seconds, "seconds to measure")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   add_program_options(*command, options->program);
   add_limit_options(*command, options->limits);
-  command->add_flag("--profile", options->program.with_profile,
-                    "the time of each operator of XNNPACK delegates, as XNNPACK measures it, and of each host call");
+  command->add_flag(
+      "--profile", options->program.with_profile,
+      "also print the time of each operator in XNNPACK delegates, as XNNPACK measures it, and of each host call");
   add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus bench model.pte\n  isthmus bench model.pte --threads 1 --seconds 10 --json\n  isthmus "

@@ -42,7 +42,7 @@ Expected<ExitCode> calibrate_model(CalibrateOptions options) {
     options.session.threads = threads_of_shard(options.session.threads);
     if (!options.common.is_quiet) print_shard(*shard, options.output);
   } else if (options.shard.resumes) {
-    return usage_error("--resume is for parts of the samples: give --shard as well", options.common);
+    return usage_error("--resume needs --shard", options.common);
   }
   const std::vector<std::string> inputs{options.session.model.file, options.session.data.path};
   TRY(demand_writable(options.output, inputs));
@@ -72,11 +72,11 @@ Expected<ExitCode> calibrate_model(CalibrateOptions options) {
 
 Command add_calibrate(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("calibrate", "Runs samples through a model and keeps the statistics of its values.");
+      app.add_subcommand("calibrate", "Runs samples through a model and saves the statistics of its values.");
   const auto options = std::make_shared<CalibrateOptions>();
   add_model_options(*command, options->session.model);
-  add_calibration_options(*command, options->session, "the archive's examples");
-  command->add_option("-o,--output", options->output, "the file of statistics (.stats)")->required();
+  add_calibration_options(*command, options->session, "the example inputs of the model");
+  command->add_option("-o,--output", options->output, "the statistics file to write (.stats)")->required();
   add_shard_options(*command, options->shard);
   add_common_flags(*command, options->common);
   command->footer(

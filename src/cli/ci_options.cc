@@ -17,9 +17,10 @@ namespace isthmus {
 void add_ci_options(CLI::App& command, CiOptions& options) {
   command.add_option("--baseline", options.baseline,
                      "exit with 3 if delegates, operators on the CPU, groups or sizes differ from this file");
-  command.add_option("--write-baseline", options.new_baseline, "write that file: small JSON to keep with the model");
-  command.add_option("--sarif", options.sarif,
-                     "write operators on the CPU and warnings as SARIF, by file and line of the model, for code hosts");
+  command.add_option("--write-baseline", options.new_baseline, "write such a file: small JSON to keep with the model");
+  command.add_option(
+      "--sarif", options.sarif,
+      "write operators on the CPU and warnings as SARIF, by file and line of the model, for code review tools");
 }
 
 Expected<void> compare_with_baseline(const CiOptions& options, CompileSummary& summary) {

@@ -114,7 +114,7 @@ Expected<std::vector<std::string>> write_artifacts(const ArtifactKind& kind, con
 Expected<ExitCode> compile_file(const CompileOptions& options) {
   if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
   if (options.session.is_float && options.wants_errors) {
-    return usage_error("--layer-errors and --float contradict each other: a model in float has no rounding errors",
+    return usage_error("--layer-errors and --float exclude each other: a float model has no rounding errors",
                        options.common);
   }
   if (options.stage.empty()) {
@@ -155,12 +155,13 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 void add_common(CLI::App& command, CompileOptions& options) {
   add_session_options(command, options.session);
   command
-      .add_option("--max-delegates", options.gates.max_delegates, "exit with 3 if there are more delegates, or none")
+      .add_option("--max-delegates", options.gates.max_delegates,
+                  "exit with 3 if there are more than N delegates, or none")
       ->check(at_least(0));
   command
       .add_option("--max-host-ops", options.gates.max_host_ops,
-                  "exit with 3 if more operators run on the CPU; quantize and dequantize at inputs and outputs do "
-                  "not count")
+                  "exit with 3 if more than N operators run on the CPU; quantize and dequantize at inputs and outputs "
+                  "do not count")
       ->check(at_least(0));
   command.add_flag("--require-full-delegation", options.gates.requires_full_delegation,
                    "exit with 3 unless every operator runs on the target");
@@ -172,13 +173,14 @@ void add_common(CLI::App& command, CompileOptions& options) {
   }
   command.add_option("--stop-after", options.stage, "stop after this stage and print the graph")->check(one_of(stages));
   add_hidden_alias(command, "--to", options.stage)->check(one_of(stages));
-  add_common_flags(command, options.common, "also the times of the stages and what is transposed");
+  add_common_flags(command, options.common, "also print the times of the stages and the transposes");
 }
 
 }  // namespace
 
 Command add_check(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("check", "One delegate or not, and why. Needs no data and writes nothing.");
+  CLI::App* command =
+      app.add_subcommand("check", "Reports where each operator runs, and why. Needs no data and writes no program.");
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   command->footer(
@@ -194,10 +196,10 @@ Command add_compile(CLI::App& app) {
       app.add_subcommand("compile", "Quantizes a model and writes the program file (.pte) that ExecuTorch loads.");
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
-  add_calibration_options(*command, options->session, "the archive's examples");
+  add_calibration_options(*command, options->session, "the example inputs of the model");
   command
       ->add_option("--input-layout", options->session.input_layouts,
-                   "nhwc: image inputs lie channels-last in memory and are not transposed; NAME=nhwc for one of them")
+                   "nhwc: image inputs are channels-last in memory and need no transpose; NAME=nhwc for one input")
       ->allow_extra_args(false);
   for (const FinishingStep* step : all_finishing_steps()) {
     for (const FinishOption& option : step->options) {
@@ -206,17 +208,18 @@ Command add_compile(CLI::App& app) {
     }
   }
   command->add_option("--emit-tosa", options->tosa_folder,
-                      "a folder for the TOSA graph of each delegate, as <model>_<number>.tosa");
+                      "write the TOSA graph of each delegate to this folder, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,
-                      "the same as text of MLIR's tosa dialect, as <model>_<number>.mlir");
+                      "write it as MLIR text (tosa dialect) to this folder, as <model>_<number>.mlir");
   command->add_option("--debug-map", options->debug_map,
-                      "write JSON that says which node and source line each instruction and each operator of a "
-                      "delegate runs, by the numbers that ExecuTorch's profiler uses");
-  command->add_flag(
-      "--layer-errors", options->wants_errors,
-      "what each value loses by quantization; first those nodes that the outputs gain most by in more precision");
+                      "write JSON that maps each instruction and delegate operator, as ExecuTorch's profiler numbers "
+                      "them, to nodes and source lines");
+  command->add_flag("--layer-errors", options->wants_errors,
+                    "print the quantization error of each value; nodes that would improve the outputs most in higher "
+                    "precision come first");
   command->add_flag("--errors", options->wants_errors)->group("");
-  command->add_option("-o,--output", options->output, "the program file; an existing one is replaced when all is done");
+  command->add_option("-o,--output", options->output,
+                      "the program file to write; an existing file is replaced only on success");
   command->footer(
       "Examples:\n  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz -o model.pte\n"
       "  isthmus compile model.pt2 --target xnnpack --calibrate calib.npz --config quant.toml -o model.pte\n"

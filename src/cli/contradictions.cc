@@ -33,11 +33,10 @@ std::optional<std::string> contradiction_of(const SessionFlags& flags) {
   if (flags.is_float) {
     for (const QuantFlag& row : kQuantFlags) {
       if (!row.is_given(flags.quant)) continue;
-      return fmt::format("{} and --float contradict each other: a model in float is not quantized", row.name);
+      return fmt::format("{} and --float exclude each other: a float model is not quantized", row.name);
     }
     if (!target.integers.has_float) {
-      return fmt::format("--float: {} computes in integers only; leave out --float, or compile for xnnpack",
-                         target.name);
+      return fmt::format("--float: {} computes only in integers; remove --float, or compile for xnnpack", target.name);
     }
   }
   if (flags.quant.activations == "int16" && target.integers.wide_reads == nullptr) {
@@ -46,7 +45,7 @@ std::optional<std::string> contradiction_of(const SessionFlags& flags) {
   for (const FinishingStep* step : all_finishing_steps()) {
     for (const FinishOption& option : step->options) {
       if (step == target.finish || setting_of(flags.finish, option).empty()) continue;
-      return fmt::format("{} is an option of {}, which compiles nothing for {}", option.name, step->name, target.name);
+      return fmt::format("{} is an option of {}, which is not used for {}", option.name, step->name, target.name);
     }
   }
   return std::nullopt;

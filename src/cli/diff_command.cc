@@ -118,17 +118,16 @@ Expected<ExitCode> diff(const DiffOptions& options) {
 
 Command add_diff(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "diff",
-      "What moved between two models, programs, statistics or reports: nodes, fallbacks, scales, sizes, figures.");
+      "diff", "Compares two models, programs, statistics or reports: nodes, fallbacks, scales, sizes, figures.");
   const auto options = std::make_shared<DiffOptions>();
   const std::string files =
-      "a model (.pt2, .onnx), a program (.pte), a TOSA graph (.tosa), statistics (.stats), an evaluation (.eval), "
-      "what --json printed, or a baseline";
+      "a model (.pt2, .onnx), program (.pte), TOSA graph (.tosa), statistics file (.stats), evaluation (.eval), the "
+      "output of --json, or a baseline";
   command->add_option("A", options->a, files)->required();
   command->add_option("B", options->b, "the file to compare it with")->required();
   command->add_option("--method", options->method, "the method of .pte files")->capture_default_str();
-  command->add_flag("--exit-code", options->wants_exit_code, "exit with 3 where the files differ");
-  add_common_flags(*command, options->common, "all rows of every part");
+  command->add_flag("--exit-code", options->wants_exit_code, "exit with 3 if the files differ");
+  add_common_flags(*command, options->common, "print all rows of every part");
   command->footer(
       "Examples:\n  isthmus diff yesterday.pte today.pte\n  isthmus diff model.pt2 model.onnx\n"
       "  isthmus diff before.json after.json --exit-code -q");

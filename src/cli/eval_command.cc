@@ -57,15 +57,14 @@ Expected<ExitCode> take_shard(EvalOptions& options) {
   const auto shard = TRY(choose_shard(options.shard));
   if (!shard) {
     if (!options.shard.resumes) return kExitFine;
-    return usage_error("--resume is for parts of the samples: give --shard as well", options.common);
+    return usage_error("--resume needs --shard", options.common);
   }
   if (options.output.empty()) {
-    return usage_error(
-        fmt::format("shard {} of the samples needs a file for what is found: -o FILE.eval", text_of(shard->shard)),
-        options.common);
+    return usage_error(fmt::format("shard {} of the samples needs an output file: -o FILE.eval", text_of(shard->shard)),
+                       options.common);
   }
   if (!options.report.empty()) {
-    return usage_error("--report is for all samples: `isthmus merge` joins the parts", options.common);
+    return usage_error("--report needs all samples: join the shards with `isthmus merge`", options.common);
   }
   options.output = shard_file(options.output, shard->shard);
   options.data.shard = shard->shard;
@@ -124,29 +123,29 @@ Expected<ExitCode> evaluate_file(EvalOptions options) {
 }  // namespace
 
 Command add_eval(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("eval", "Accuracy of a program, its agreement with the model in float, and its noise.");
+  CLI::App* command = app.add_subcommand(
+      "eval", "Measures the accuracy of a program, its agreement with the float model, and its SQNR.");
   const auto options = std::make_shared<EvalOptions>();
   options->reference.target = "xnnpack";
   options->program.threads = default_threads();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
-  command->add_option("--reference", options->reference.file, "the float model that it was compiled from (.pt2, .onnx)")
+  command
+      ->add_option("--reference", options->reference.file, "the float model from which it was compiled (.pt2, .onnx)")
       ->required();
   add_constant_option(*command, options->reference.constants);
   command->add_option("--data", options->data.path,
                       std::string(kSampleSources) +
-                          "; without it, the examples of the model. Classes are the array `labels` of an .npz, or the "
-                          "names of folders below the one of images");
+                          "; default: the example inputs of the model. Classes come from the array `labels` of an "
+                          ".npz, or from the names of subfolders of images");
   command->add_option("--labels", options->data.labels_file,
-                      "a text file with the class of each sample on a line, or lines of a file's name and its class");
+                      "a text file with one class per line, in the order of the samples, or with lines FILE,CLASS");
   add_sample_options(*command, options->data);
   add_media_options(*command, options->data.media);
   add_program_options(*command, options->program);
   add_limit_options(*command, options->limits);
-  command->get_option("--threads")
-      ->description("samples at the same time; as many as there are CPUs for this process by default");
+  command->get_option("--threads")->description("samples to run in parallel; default: the number of CPUs");
   add_report_option(*command, options->report);
-  command->add_option("-o,--output", options->output, "a file of what was found (.eval), for `isthmus merge`");
+  command->add_option("-o,--output", options->output, "the evaluation file to write (.eval), for `isthmus merge`");
   add_shard_options(*command, options->shard);
   add_common_flags(*command, options->common);
   command->footer(

@@ -22,14 +22,15 @@ struct ExplainOptions {
 Expected<ExitCode> explain_model(const ExplainOptions& options) {
   if (const auto mistake = contradiction_of(options.session)) return usage_error(*mistake, options.common);
   if (options.wants_cycles && options.session.is_float) {
-    return usage_error("--cycles and --float contradict each other: devices that count cycles compute in integers",
-                       options.common);
+    return usage_error(
+        "--cycles and --float exclude each other: targets with a cycle estimate compute only in integers",
+        options.common);
   }
   Session session = TRY(open_session(options.session));
   if (options.wants_cycles && session.target().estimate_nodes == nullptr) {
-    return usage_error(fmt::format("--cycles: Isthmus has no estimate of cycles for {}; the Ethos-U targets have one",
-                                   session.target().name),
-                       options.common);
+    return usage_error(
+        fmt::format("--cycles: there is no cycle estimate for {}, only for Ethos-U targets", session.target().name),
+        options.common);
   }
   const bool needs_data = options.wants_cycles || !options.session.data.is_empty();
   TRY(session.place(needs_data ? WithData::kYes : WithData::kNo));
@@ -46,17 +47,17 @@ Expected<ExitCode> explain_model(const ExplainOptions& options) {
 
 Command add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "explain", "Where a node runs and in which precision, who shares its scale, and the chain of reasons.");
+      "explain", "Explains where a node runs, in which precision, which values share its scale, and why.");
   const auto options = std::make_shared<ExplainOptions>();
   add_session_options(*command, options->session);
   command->add_option("NODE", options->node,
-                      "a value or node by its name, or all of an op, a call, a line of the source or a module; a part "
-                      "of a name will do; without it, an overview");
+                      "the name of a node or value, an op, a call, a source line or a module; parts of names match; "
+                      "default: an overview");
   command->add_flag("--cycles", options->wants_cycles,
-                    "what each node costs an NPU, in cycles and memory, by an estimate that needs no vela; without "
-                    "--calibrate the archive's examples serve");
-  add_calibration_options(*command, options->session, "no numbers: no parameters, no bits lost, no rescales");
-  add_common_flags(*command, options->common, "all groups, not only the largest");
+                    "print the estimated cycles and memory of each node on an NPU, without vela; without --calibrate "
+                    "from the example inputs");
+  add_calibration_options(*command, options->session, "no parameters, no lost bits and no requantize nodes are shown");
+  add_common_flags(*command, options->common, "print all groups, not only the largest");
   command->footer(
       "Examples:\n  isthmus explain model.pt2 --target xnnpack\n"
       "  isthmus explain model.pt2 --target xnnpack concat\n"

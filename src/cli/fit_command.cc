@@ -57,25 +57,24 @@ Expected<ExitCode> fit_command(const FitOptions& options) {
 }  // namespace
 
 Command add_fit(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("fit", "Memory, flash and kernels that a program asks of a device, and whether it fits.");
+  CLI::App* command = app.add_subcommand(
+      "fit", "Reports the memory, flash and kernels that a program needs, and whether it fits a device.");
   const auto options = std::make_shared<FitOptions>();
   command->add_option("FILE", options->file, "a program file (.pte)")->required();
   // Kibibytes and mebibytes, as boards are described.
-  command->add_option("--sram", options->sram, "what the device has of it: bytes, or with a K or M behind the number")
+  command->add_option("--sram", options->sram, "the SRAM of the device, in bytes, or with K or M after the number")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--flash", options->flash, "the same for the program file")->transform(CLI::AsSizeValue(false));
-  command->add_option("--bits", options->bits, "of the device's pointers")
+  command->add_option("--flash", options->flash, "the flash for the program file, likewise")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--bits", options->bits, "the pointer size of the device, in bits")
       ->check(CLI::IsMember({32, 64}))
       ->capture_default_str();
-  command->add_option("--ops-yaml", options->ops_yaml,
-                      "write the kernels as the selected-operators file of ExecuTorch's selective build");
+  command->add_option("--ops-yaml", options->ops_yaml, "write the list of kernels for ExecuTorch's selective build");
   command->add_option("--method", options->method, "the method of a .pte file")->capture_default_str();
   add_common_flags(*command, options->common);
   command->footer(
-      "Exit code 3: it does not fit; one line says by how much.\n\n"
-      "Examples:\n  isthmus fit model.pte --sram 2M --flash 4M\n"
-      "  isthmus fit model.pte --bits 32 --ops-yaml selected_operators.yaml");
+      "Exit code 3: the program does not fit; one line says by how much.\n\nExamples:\n  isthmus fit model.pte --sram "
+      "2M --flash 4M\n  isthmus fit model.pte --bits 32 --ops-yaml selected_operators.yaml");
   return {command, [options] { return fit_command(*options); }};
 }
 

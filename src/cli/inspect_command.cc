@@ -131,9 +131,9 @@ Expected<void> inspect(const InspectOptions& options) {
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "inspect",
-      "What is in a .pt2, .onnx, .pte, .tosa, .stats or .eval file: inputs, outputs, operators, delegates, memory.");
+  CLI::App* command = app.add_subcommand("inspect",
+                                         "Shows the content of a .pt2, .onnx, .pte, .tosa, .stats or .eval file: "
+                                         "inputs, outputs, operators, delegates, memory.");
   const auto options = std::make_shared<InspectOptions>();
   command
       ->add_option("FILE", options->file,
@@ -145,21 +145,21 @@ Command add_inspect(CLI::App& app) {
                         ->excludes(command->get_option("--json"));
   const CLI::Validator stages =
       one_of({std::string(name_of(Stage::kLoad)), std::string(name_of(Stage::kCanonicalize))});
-  command->add_option("--stop-after", options->stage, "with --ir: the graph after this stage")
+  command->add_option("--stop-after", options->stage, "with --ir: print the graph after this stage")
       ->check(stages)
       ->needs(ir);
   add_hidden_alias(*command, "--to", options->stage)->check(stages)->needs(ir);
   command
       ->add_option("--skip", options->skipped,
-                   "with --stop-after: a rewrite that is not run (--trace names them); may repeat")
+                   "with --stop-after: skip this rewrite (--trace lists them); may be repeated")
       ->needs(ir)
       ->allow_extra_args(false);
-  command->add_flag("--trace", options->wants_trace, "with --ir: the time of each rewrite, on standard error")
+  command->add_flag("--trace", options->wants_trace, "with --ir: print the time of each rewrite to standard error")
       ->needs(ir);
   command->add_option("--method", options->method, "the method of a .pte file")->excludes(ir);
   command
       ->add_option("--graph", options->graph_form,
-                   "print the graph for another tool; json: what Google's Model Explorer opens")
+                   "print the graph for another tool; json: the format of Google's Model Explorer")
       ->check(one_of({"json"}))
       ->excludes(ir)
       ->excludes(command->get_option("--json"));

@@ -37,11 +37,11 @@ void end_of_time(int) {
 void add_limit_options(CLI::App& command, LimitOptions& options) {
   command
       .add_option("--max-memory", options.max_memory,
-                  "bytes that the process may ask for, such as 512M or 4G; as many as the machine has by default")
+                  "limit of the process's memory, such as 512M or 4G; default: none")
       ->transform(CLI::AsSizeValue(false));
   command
       .add_option("--timeout", options.timeout,
-                  "seconds until an error, for loading and then for each call or sample; 0 for none")
+                  "time limit in seconds, for loading and for each call or sample; 0: none")
       ->check(CLI::Range(0, 100'000'000))
       ->capture_default_str();
 }
@@ -56,7 +56,7 @@ std::uint64_t start_limits(const LimitOptions& options) {
       ::setrlimit(RLIMIT_DATA, &limit);
     }
   }
-  if (options.max_memory != 0) memory_hint = "; --max-memory gives more";
+  if (options.max_memory != 0) memory_hint = "; --max-memory raises the limit";
   timeout = options.timeout;
   const std::string text = fmt::format("{}", timeout);
   timeout_text[text.copy(timeout_text.data(), timeout_text.size() - 1)] = '\0';

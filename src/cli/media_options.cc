@@ -33,9 +33,9 @@ std::optional<PixelSize> read_size(const std::string& text) {
 PixelSize demanded_size(const std::string& option, const std::string& text) {
   const auto size = read_size(text);
   if (!size) {
-    throw CLI::ValidationError(option, fmt::format("{}: expected pixels such as 224, or HEIGHTxWIDTH such as 224x256, "
-                                                   "of at most {}",
-                                                   text, kMaxSide));
+    throw CLI::ValidationError(
+        option, fmt::format("{}: expected a number of pixels such as 224, or HEIGHTxWIDTH such as 224x256, at most {}",
+                            text, kMaxSide));
   }
   return *size;
 }
@@ -54,8 +54,8 @@ void add_media_options(CLI::App& command, MediaOptions& options) {
               options.resize = size;
             }
           },
-          "resize images: the shorter side to this many pixels, or to HEIGHTxWIDTH; bilinear with antialiasing, to the "
-          "bit as Pillow and torchvision do")
+          "resize images: the shorter side to this many pixels, or to HEIGHTxWIDTH; bilinear with antialiasing, "
+          "bit-exact with Pillow and torchvision")
       ->group(kGroup);
   command
       .add_option_function<std::string>(
@@ -65,17 +65,18 @@ void add_media_options(CLI::App& command, MediaOptions& options) {
             if (size.width == 0) size.width = size.height;
             options.crop = size;
           },
-          "then keep the middle: a square of this many pixels, or HEIGHTxWIDTH")
-      ->group(kGroup);
-  command.add_option("--white", options.white, "then make a pixel of 255 this number; 1 by default, 255 keeps pixels")
-      ->check(CLI::PositiveNumber)
+          "then crop the center: a square of this many pixels, or HEIGHTxWIDTH")
       ->group(kGroup);
   command
-      .add_option("--mean", options.mean, "then subtract this: one number, or one for each channel (0.485,0.456,0.406)")
+      .add_option("--white", options.white,
+                  "then scale pixels so that 255 becomes this number; default 1; 255 keeps pixels as they are")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  command.add_option("--mean", options.mean, "then subtract: one number, or one per channel (0.485,0.456,0.406)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(kGroup);
-  command.add_option("--std", options.stddev, "then divide by this, as --mean")
+  command.add_option("--std", options.stddev, "then divide: one number, or one per channel")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::PositiveNumber)
@@ -86,10 +87,10 @@ void add_media_options(CLI::App& command, MediaOptions& options) {
           [&options](const std::string& name) {
             options.layout = name == kNhwc ? ImageLayout::kNhwc : ImageLayout::kNchw;
           },
-          "the axes of images in the model's input; told by its shape by default")
+          "the axis order of image inputs; default: told by their shape")
       ->check(CLI::IsMember({kNchw, kNhwc}))
       ->group(kGroup);
-  command.add_option("--sample-rate", options.sample_rate, "refuse sound files of another rate, in samples a second")
+  command.add_option("--sample-rate", options.sample_rate, "refuse sound files with another sample rate, in Hz")
       ->check(at_least(1))
       ->group(kGroup);
 }

@@ -11,8 +11,8 @@ namespace isthmus {
 void add_media_options(CLI::App& command, MediaOptions& options);
 // What --calibrate and --data take, for their help.
 inline constexpr const char* kSampleSources =
-    "an .npz with one array per input (its first axis counts samples); a folder of .npy and .npz files, of images "
-    "(.jpg, "
-    ".png), of .wav or of raw .bin files; or 'cmd:PROGRAM ARGUMENTS', which writes .npy arrays one after another";
+    "an .npz with one array per input (the first axis counts samples); a folder of .npy and .npz files, of images "
+    "(.jpg, .png), of .wav or of raw .bin files; or 'cmd:PROGRAM ARGUMENTS', a program that writes .npy arrays to "
+    "standard output";
 
 }  // namespace isthmus

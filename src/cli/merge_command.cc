@@ -63,7 +63,7 @@ Expected<void> close(std::optional<Manifest>& part, const MergeOptions& options)
     for (const Shard shard : shards) print_note(part->command_of(shard) + "\n");
     advice = shards.size() == 1 ? "; the command above makes them" : "; the commands above make them";
   }
-  return bad_input(fmt::format("{}{}, and --partial writes what is there", part->missing_text(), advice));
+  return bad_input(fmt::format("{}{}, or write the available parts with --partial", part->missing_text(), advice));
 }
 
 Expected<void> merge_statistics(const MergeOptions& options) {
@@ -112,14 +112,16 @@ Expected<void> merge(const MergeOptions& options) {
 
 Command add_merge(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "merge", "Joins the parts of a calibration or of an evaluation, or statistics of one model from several data.");
+      "merge",
+      "Joins the shards of a calibration or an evaluation, or statistics of one model from several data sets.");
   const auto options = std::make_shared<MergeOptions>();
-  command->add_option("FILES", options->files, "files of `isthmus calibrate` or of `isthmus eval`")
+  command->add_option("FILES", options->files, "files written by `isthmus calibrate` or `isthmus eval`")
       ->required()
       ->expected(1, -1);
-  command->add_option("-o,--output", options->output, "the file of all of them")->required();
-  command->add_flag("--partial", options->takes_some,
-                    "write what is there where parts are missing: a part itself, which can be joined with others");
+  command->add_option("-o,--output", options->output, "the joined file to write")->required();
+  command->add_flag(
+      "--partial", options->takes_some,
+      "write the available parts even if some are missing; the result can be joined with the others later");
   add_common_flags(*command, options->common);
   command->footer(
       "Examples:\n  isthmus merge a.stats b.stats -o all.stats\n"

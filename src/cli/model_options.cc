@@ -41,20 +41,20 @@ Expected<std::pair<std::string, std::vector<Number>>> read_numbers(const std::st
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("MODEL", options.file, "a torch.export archive (.pt2) or an ONNX model (.onnx)")->required();
-  command.add_option("--target", options.target, "where it is to run")->required()->transform(target_names());
-  command.add_option("--shape", options.shapes, "fixes the sizes of an input: NAME=1,3,224,224")
-      ->allow_extra_args(false);
-  command.add_option("--batch", options.batch, "fixes the first size of every input")->check(at_least(1));
-  command.add_option("--max-batch", options.max_batch, "the largest first size of the inputs")->check(at_least(1));
+  command.add_option("--target", options.target, "the device to compile for")->required()->transform(target_names());
+  command.add_option("--shape", options.shapes, "fix the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  command.add_option("--batch", options.batch, "fix the batch size (first dimension) of all inputs")
+      ->check(at_least(1));
+  command.add_option("--max-batch", options.max_batch, "the largest batch size (first dimension) of the inputs")
+      ->check(at_least(1));
   add_constant_option(command, options.constants);
 }
 
 void add_constant_option(CLI::App& command, std::vector<std::string>& constants) {
   command
-      .add_option(
-          "--constant", constants,
-          "an input of an ONNX model that is always the same, such as a sample rate: NAME=16000, or numbers with "
-          "commas; what depends on it alone is computed, branches included")
+      .add_option("--constant", constants,
+                  "make an input of an ONNX model a constant, such as a sample rate: NAME=16000, or numbers separated "
+                  "by commas; everything that depends only on it is folded, branches included")
       ->allow_extra_args(false);
 }
 

@@ -31,11 +31,10 @@ Expected<void> preprocess(const PreprocessOptions& options) {
 
 Command add_preprocess(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("preprocess", "Writes what a model sees of images as PNG files, after all steps.");
+      app.add_subcommand("preprocess", "Writes preprocessed images, as the model sees them, as PNG files.");
   const auto options = std::make_shared<PreprocessOptions>();
   command->add_option("MODEL", options->model, "a torch.export archive (.pt2) or an ONNX model (.onnx)")->required();
-  command
-      ->add_option("--data", options->data.path, "an image, or a folder of images, in which folders may name classes")
+  command->add_option("--data", options->data.path, "an image, or a folder of images; subfolders may name classes")
       ->required();
   command->add_option("--show", options->folder, "the folder for the PNG files")->required();
   command->add_option("--samples", options->data.max_samples, "use at most this many images")->check(at_least(1));

@@ -19,26 +19,25 @@ CLI::Validator choice_of(std::string_view key) {
 }  // namespace
 
 void add_quant_options(CLI::App& command, QuantOptions& options) {
-  command.add_option("--config", options.file, "a quant.toml: defaults, and rules for parts of the model");
+  command.add_option("--config", options.file, "a quant.toml with defaults, and rules for parts of the model");
   command.add_option("--io", options.io, "the element type of inputs and outputs")->check(choice_of("inputs"));
-  command.add_option("--activations", options.activations, "the type of activations, where the target has both")
+  command.add_option("--activations", options.activations, "the type of activations, on targets that have both")
       ->check(choice_of("activations"));
-  command.add_option("--estimator", options.estimator, "how ranges come from statistics")
-      ->check(choice_of("estimator"));
-  command.add_option("--bias-correction", options.bias_correction, "biases that make up for rounded weights")
+  command.add_option("--estimator", options.estimator, "the range estimator")->check(choice_of("estimator"));
+  command.add_option("--bias-correction", options.bias_correction, "correct biases for the rounding of weights")
       ->check(choice_of("bias_correction"));
-  command.add_option("--weights", options.weights, "how scales of weights are chosen")->check(choice_of("weights"));
-  command.add_flag("--per-tensor", options.per_tensor, "one scale for each weight, not one for each channel");
-  command.add_flag("--no-equalize", options.no_equalize, "leave the ranges of channels as they are");
+  command.add_option("--weights", options.weights, "how weight scales are chosen")->check(choice_of("weights"));
+  command.add_flag("--per-tensor", options.per_tensor, "one scale per weight tensor instead of one per channel");
+  command.add_flag("--no-equalize", options.no_equalize, "do not equalize the ranges of channels");
   command
       .add_option("--float-stem", options.front,
-                  "share of the multiplications that the first layers may compute in float, or in 16 bits")
+                  "compute the first layers in float, or in 16 bits, up to this share of all multiplications")
       ->check(CLI::Range(0.0, 1.0));
   add_hidden_alias(command, "--front", options.front)->check(CLI::Range(0.0, 1.0));
   command
-      .add_option("--promote", options.promote,
-                  "compute in float, or in 16 bits where the target has no float, this many of the nodes that the "
-                  "outputs gain most by")
+      .add_option(
+          "--promote", options.promote,
+          "compute this many nodes in float, or in 16 bits on targets without float; chosen by the gain at the outputs")
       ->check(at_least(0));
 }
 

@@ -18,8 +18,7 @@ Expected<void> write_text(const std::string& path, const std::string& text) {
 }  // namespace
 
 void add_report_option(CLI::App& command, std::string& path) {
-  command.add_option("--report", path,
-                     "write one HTML page that shows it: the graph, why each node is where it is, scales, memory");
+  command.add_option("--report", path, "write one HTML page: the graph, where each node runs and why, scales, memory");
 }
 
 Expected<void> write_report(const std::string& path, const CompileSummary& summary, const Session& session,

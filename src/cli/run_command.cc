@@ -195,7 +195,7 @@ Expected<void> run_file(RunOptions options) {
 
 Command add_run(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("run", "Runs a model in float, a program or a TOSA graph, and writes the outputs as .npy.");
+      app.add_subcommand("run", "Runs a model (in float), a program or a TOSA graph, and writes the outputs as .npy.");
   const auto options = std::make_shared<RunOptions>();
   command
       ->add_option(
@@ -203,17 +203,16 @@ Command add_run(CLI::App& app) {
           "a torch.export archive (.pt2), an ONNX model (.onnx), a program file (.pte) or a TOSA graph (.tosa)")
       ->required();
   command
-      ->add_option(
-          "--input", options->inputs,
-          "a .npy file for each input, in order; without any, the examples of a .pt2 file. Floats for a quantized "
-          "input are quantized, and outputs are floats then. Where the model has "
-          "state, as many again for each further call: the state goes on from call to call")
+      ->add_option("--input", options->inputs,
+                   "an .npy file for each input, in order; default: the example inputs of a .pt2 file. Floats for a "
+                   "quantized input are quantized, and outputs are floats then. For models with state give as many "
+                   "again for each further call: the state is kept between calls")
       ->allow_extra_args(false);
   command
       ->add_option("-o,--output", options->folder,
-                   "the folder for output_0.npy, output_1.npy, ..., of several calls in call_0, call_1, ...")
+                   "the folder for output_0.npy, output_1.npy, ...; several calls write to call_0, call_1, ...")
       ->required();
-  command->add_flag("--reset", options->wants_reset, "begin each call with the initial state");
+  command->add_flag("--reset", options->wants_reset, "reset the state before each call");
   add_constant_option(*command, options->constants);
   add_program_options(*command, options->program);
   add_limit_options(*command, options->limits);

@@ -59,8 +59,7 @@ Expected<std::optional<std::uint32_t>> number_in(const Environment& environment,
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (text->empty() || error != std::errc() || end != text->data() + text->size()) {
-    return bad_input(fmt::format("the environment has {}={}: a number is expected; --shard says which part to take",
-                                 name, shown(*text)));
+    return bad_input(fmt::format("{}={} in the environment is not a number; give --shard i/n", name, shown(*text)));
   }
   return number;
 }
@@ -82,8 +81,7 @@ Expected<std::optional<Place>> place_in(const Environment& environment, const Nu
   const std::uint32_t step = TRY(number_in(environment, row.step)).value_or(1);
   if (*id < first || step == 0 || (*id - first) % step != 0) {
     return bad_input(
-        fmt::format("the environment has {}, which does not follow from the first number {} and step {}; "
-                    "--shard says which part to take",
+        fmt::format("{} in the environment does not follow from the first number {} and step {}; give --shard i/n",
                     place.variables, first, step));
   }
   place.index = (*id - first) / step;
@@ -119,22 +117,22 @@ Expected<std::optional<ScheduledShard>> scheduled_shard(const Environment& envir
   if (count && jobs * processes != *count) {
     // Some jobs of an array that are run again have the numbers that they had when all were run.
     if (!job || *count % processes != 0) {
-      return bad_input(fmt::format("--shards {} does not fit to {}", *count, variables));
+      return bad_input(fmt::format("--shards {} does not match {}", *count, variables));
     }
     jobs = *count / processes;
     index = job->id;
   }
   if (jobs == 0) {
     return bad_input(
-        fmt::format("{}, but of how many? Give --shards with the completions of the job, or --shard 0/1 "
-                    "to take all samples",
+        fmt::format("{}: the number of shards is unknown; give --shards with the completions of the job, or --shard "
+                    "0/1 for all samples",
                     variables));
   }
   index = index * processes + (process ? process->index : 0);
   const auto shard = read_shard(fmt::format("{}/{}", index, jobs * processes));
   if (!shard) {
-    return bad_input(fmt::format("the environment has {}, which is none of {} parts; --shard says which part to take",
-                                 variables, jobs * processes));
+    return bad_input(fmt::format("{} in the environment is out of range for {} shards; give --shard i/n", variables,
+                                 jobs * processes));
   }
   if (shard->count == 1) return std::nullopt;
   return ScheduledShard{*shard, std::move(variables)};

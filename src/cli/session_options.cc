@@ -13,30 +13,28 @@ namespace isthmus {
 void add_session_options(CLI::App& command, SessionFlags& flags) {
   add_model_options(command, flags.model);
   add_quant_options(command, flags.quant);
-  command.add_flag("--float", flags.is_float, "keep all numbers in float");
+  command.add_flag("--float", flags.is_float, "do not quantize: compile the model in float");
 }
 
 void add_sample_options(CLI::App& command, DataOptions& data) {
   command.add_option("--samples", data.max_samples, "use at most this many samples")->check(at_least(1));
   command
-      .add_option("--sequence", data.sequence,
-                  "of a model with state: reset the state after this many samples; by default all samples are one "
-                  "sequence")
+      .add_option(
+          "--sequence", data.sequence,
+          "for models with state: reset the state after this many samples; default: all samples are one sequence")
       ->check(at_least(1));
 }
 
 void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::string& without) {
   command.add_option("--calibrate", flags.data.path,
-                     std::string(kSampleSources) + "; or a .stats file of `isthmus calibrate`; without it, " + without);
+                     std::string(kSampleSources) + "; or a .stats file of `isthmus calibrate`; default: " + without);
   add_hidden_alias(command, "--data", flags.data.path);
   add_sample_options(command, flags.data);
   add_media_options(command, flags.data.media);
   command.add_flag("--reproducible", flags.data.is_reproducible,
-                   "calibrate with kernels that give the same bits on every CPU, so that the result is the same file "
-                   "everywhere; slower than XNNPACK's, whose last bits depend on the CPU");
-  command
-      .add_option("--threads", flags.threads,
-                  "samples at the same time; as many as there are CPUs for this process by default")
+                   "calibrate with kernels that give the same bits, and so the same file, on every CPU; slower than "
+                   "XNNPACK's kernels");
+  command.add_option("--threads", flags.threads, "samples to run in parallel; default: the number of CPUs")
       ->check(CLI::Range(1, 1024));
 }
 

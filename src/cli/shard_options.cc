@@ -28,17 +28,17 @@ void add_shard_options(CLI::App& command, ShardOptions& options) {
       "i/n");
   command
       .add_option("--shard", options.shard,
-                  "run a part of the samples, 0/8 for the first of eight, and write NAME.0-of-8.EXT for -o NAME.EXT; "
-                  "`isthmus merge` joins the parts. Under mpirun, srun, arrays of Slurm jobs and indexed jobs of "
-                  "Kubernetes each process takes its own part by default")
+                  "run one shard of the samples, 0/8 for the first of eight, and write NAME.0-of-8.EXT for -o "
+                  "NAME.EXT; `isthmus merge` joins the shards. Under mpirun, srun, Slurm job arrays and Kubernetes "
+                  "indexed jobs each process takes its own shard by default")
       ->check(is_shard);
   command
       .add_option("--shards", options.count,
-                  "how many parts there are, where the scheduler says only which one this is, as Kubernetes does")
+                  "the number of shards, if the scheduler gives only the index, as Kubernetes does")
       ->check(at_least(1))
       ->excludes("--shard");
   command.add_flag("--resume", options.resumes,
-                   "run nothing where the file of the part is there and has just these samples, settings and model");
+                   "skip the run if the shard's file exists and has the same samples, settings and model");
 }
 
 Expected<std::optional<ChosenShard>> choose_shard(const ShardOptions& options) {
@@ -46,7 +46,8 @@ Expected<std::optional<ChosenShard>> choose_shard(const ShardOptions& options) {
   auto scheduled = TRY(scheduled_shard(environment_variable, options.count));
   if (scheduled) return ChosenShard{scheduled->shard, std::move(scheduled->variables)};
   if (options.count.value_or(1) > 1) {
-    return bad_input(fmt::format("--shards {}, and no scheduler says which one this is: give --shard", *options.count));
+    return bad_input(
+        fmt::format("--shards {}: no scheduler gives the index of this shard; give --shard", *options.count));
   }
   return std::nullopt;
 }

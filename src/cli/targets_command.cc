@@ -30,12 +30,14 @@ std::string answer(const TargetsOptions& options) {
 }  // namespace
 
 Command add_targets(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("targets", "The targets, what one of them can do, and all operators.");
+  CLI::App* command =
+      app.add_subcommand("targets", "Lists the targets, the operators that a target supports, and all operators.");
   const auto options = std::make_shared<TargetsOptions>();
   CLI::Option* target =
-      command->add_option("TARGET", options->target, "one target: its ops, what others become, its limits")
+      command->add_option("TARGET", options->target, "show one target: its operators, its rewrites, its limits")
           ->transform(target_names().description(""));
-  command->add_flag("--ops", options->wants_ops, "the op table: ops, what they do to numbers, names")->excludes(target);
+  command->add_flag("--ops", options->wants_ops, "show the op table: ops, their traits and their names")
+      ->excludes(target);
   add_common_flags(*command, options->common);
   command->footer("Examples:\n  isthmus targets\n  isthmus targets xnnpack\n  isthmus targets --ops");
   return {command, [options]() -> Expected<ExitCode> {

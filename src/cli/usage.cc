@@ -47,7 +47,7 @@ std::optional<std::string> unknown_word(const CLI::App& app, std::span<const cha
   if (words[0][0] == '-') {
     const std::string first(words[0]);
     if (words.size() == 1 || app.get_option_no_throw(first.substr(0, first.find('='))) != nullptr) return std::nullopt;
-    return fmt::format("{} stands before the command: options stand behind it, as in `isthmus check MODEL --target T`",
+    return fmt::format("{} is before the command: options come after it, as in `isthmus check MODEL --target T`",
                        shown(first));
   }
   const CLI::App* command = chosen(app, words[0]);
@@ -78,7 +78,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
   const auto check = [words = std::move(words)](const std::string& word) -> std::string {
     if (std::ranges::find(words, word) != words.end()) return {};
     const std::vector<std::string_view> all(words.begin(), words.end());
-    return fmt::format("{} is none of {}{}", shown(word), fmt::join(all, ", "), did_you_mean(word, all));
+    return fmt::format("{} is not one of {}{}", shown(word), fmt::join(all, ", "), did_you_mean(word, all));
   };
   return {check, list};
 }
@@ -93,7 +93,7 @@ std::string text_of(const CLI::ParseError& error, const CLI::App& app) {
     if (!rest.empty()) {
       return fmt::format(
           "{}: unexpected argument {}{}", name, shown(rest[0]),
-          has_inputs ? fmt::format("; give each input with an option of its own: --input {}", rest[0]) : std::string());
+          has_inputs ? fmt::format("; repeat the option for each input: --input {}", rest[0]) : std::string());
     }
   }
   if (command == nullptr) return "missing command; `isthmus help` lists all commands";

@@ -47,7 +47,7 @@ class Classes {
       if (result_.has_labels) {
         const std::size_t row = before_ + static_cast<std::size_t>(result_.rows);
         if (row >= labels_.size()) {
-          return bad_input(fmt::format("there are {} labels and more results than that", labels_.size()));
+          return bad_input(fmt::format("{} labels are too few for the results", labels_.size()));
         }
         const std::int64_t label = labels_[row];
         if (label < 0 || label >= static_cast<std::int64_t>(width)) {
@@ -71,7 +71,7 @@ class Classes {
       if (samples_.count()) TRY(check_count(rows, samples_.first() + *samples_.count()));
     }
     if (rows == rows_ || samples_.first() == 0) return {};
-    return bad_input("labels cannot be split: samples have different numbers of results");
+    return bad_input("labels cannot be split: samples differ in their number of results");
   }
   Expected<void> check_count(std::size_t rows, std::size_t samples) const {
     if (labels_.size() / rows >= samples) return {};
@@ -139,7 +139,8 @@ double SignalToNoise::cosine() const {
 }
 
 Expected<void> Evaluation::merge(const Evaluation& other) {
-  if (!part || !other.part) return bad_input("only parts of one evaluation can be joined, and this is of all samples");
+  if (!part || !other.part)
+    return bad_input("only shards of one evaluation can be joined, and this file has all samples");
   if (samples > 0 && other.samples > 0 && outputs.size() != other.outputs.size()) {
     return bad_input(fmt::format("{} outputs in one and {} in the other", outputs.size(), other.outputs.size()));
   }

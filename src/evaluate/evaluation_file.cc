@@ -56,7 +56,7 @@ std::vector<std::byte> write_evaluation(const EvaluationFile& file) {
 }
 
 Expected<EvaluationFile> read_evaluation(const Blob& file) {
-  if (!is_evaluation_file(file)) return bad_input("no evaluation of `isthmus eval`");
+  if (!is_evaluation_file(file)) return bad_input("not an evaluation of `isthmus eval`");
   // The verifier wants the alignment that a mapped file has.
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(file.bytes().data()), file.size());
   if (!evaluation_fb::VerifyEvaluationBuffer(verifier)) return bad_input("the evaluation is damaged");

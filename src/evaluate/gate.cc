@@ -196,10 +196,10 @@ class Gate {
           there->all, score_.all, [&](int without_it, int with_it) { return with_it - without_it < min_gain; });
       if (!is_useless || is_harm(loss_of(*there, plain))) continue;
       remove(i, *there);
-      diagnostics_.note("technique-off", "",
-                        fmt::format("{} is switched off: it costs time and gains less than {} dB; `{}` set in "
-                                    "quant.toml keeps it",
-                                    technique.name, technique.min_gain_db, technique.key));
+      diagnostics_.note(
+          "technique-off", "",
+          fmt::format("{} is switched off: it costs time and gains less than {} dB; set `{}` in quant.toml to keep it",
+                      technique.name, technique.min_gain_db, technique.key));
     }
   }
 
@@ -224,7 +224,7 @@ class Gate {
       const Score better = score(without(with(off_, technique))).value_or(score_);
       if (!is_harm(loss_of(score_, better))) continue;
       diagnostics_.warn("technique-hurts", "",
-                        fmt::format("{}, which is asked for, hurts: {}; `{}` in quant.toml switches it off",
+                        fmt::format("{} was requested but lowers accuracy: {}; `{}` in quant.toml switches it off",
                                     technique->name, figures(score_, better), technique->off));
     }
   }
@@ -232,14 +232,14 @@ class Gate {
   void say(const Technique& technique) {
     const Score there = score(without(but(off_, &technique))).value_or(score_);
     diagnostics_.warn("technique-off", "",
-                      fmt::format("{} is switched off: {}; `{}` set in quant.toml keeps it", technique.name,
+                      fmt::format("{} is switched off: {}; set `{}` in quant.toml to keep it", technique.name,
                                   figures(there, score_), technique.key));
   }
 
   std::string figures(const Score& there, const Score& here) const {
     const std::size_t output = loss_of(there, here).output;
     return fmt::format(
-        "output_{} is {:.1f} dB from float with it and {:.1f} without it on {} that calibration did not see", output,
+        "output_{} has SQNR {:.1f} dB with it and {:.1f} dB without it, on {} that calibration did not see", output,
         0.1 * unseen(there)[output], 0.1 * unseen(here)[output], samples());
   }
 

@@ -44,7 +44,7 @@ class FlatbufferCopier {
   explicit FlatbufferCopier(std::size_t file_bytes) : left_(file_bytes * 16 + 4096) {}
 
   Expected<void> take(std::uint64_t bytes) {
-    if (bytes > left_) return bad_input("its tables refer to the same data again and again");
+    if (bytes > left_) return bad_input("its tables refer to the same data too often");
     left_ -= bytes;
     return {};
   }

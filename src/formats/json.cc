@@ -229,7 +229,7 @@ tl::unexpected<Error> Value::expected(std::string_view what) const {
       case Kind::kObject:
         return "an object";
     }
-    return "something else";
+    return "another type";
   };
   return error(fmt::format("expected {}, got {}", what, found()));
 }
@@ -268,7 +268,7 @@ Expected<bool> Value::as_bool() const {
 }
 
 Expected<std::int64_t> Value::as_integer() const {
-  if (kind() != Kind::kInteger) return expected("an integer of 64 bits");
+  if (kind() != Kind::kInteger) return expected("a 64-bit integer");
   return document_->slots_[index_].integer;
 }
 

@@ -29,13 +29,13 @@ constexpr std::pair<std::string_view, DType> kTypes[] = {
 
 Expected<DType> dtype_of(std::string_view descr) {
   const auto refuse = [&](std::string_view why) {
-    return fail(ErrorKind::kUnsupported, fmt::format("npy: element type {} is not read: {}", shown(descr), why));
+    return fail(ErrorKind::kUnsupported, fmt::format("npy: element type {} is not supported: {}", shown(descr), why));
   };
   if (descr.size() < 2) return refuse("it is not a NumPy type");
   const char order = descr[0];
   const auto* const row = std::ranges::find(kTypes, descr.substr(1), &std::pair<std::string_view, DType>::first);
   if (row == std::end(kTypes))
-    return refuse("bool, integers, floats of 2, 4, 8 and complex numbers of 8, 16 bytes are");
+    return refuse("expected bool, integers, floats of 2, 4 or 8 bytes or complex numbers of 8 or 16 bytes");
   if (order == '>' && size_of(row->second) > 1) return refuse("its bytes are in big-endian order");
   if (order != '<' && order != '|' && order != '=' && order != '>') return refuse("it is not a NumPy type");
   return row->second;
@@ -54,7 +54,7 @@ class HeaderParser {
       const std::string_view key = TRY(text());
       TRY(demand(':'));
       if (key == "descr" && !std::exchange(has_dtype, true)) {
-        if (peek() == '[') return fail(ErrorKind::kUnsupported, "npy: structured arrays are not read");
+        if (peek() == '[') return fail(ErrorKind::kUnsupported, "npy: structured arrays are not supported");
         header.dtype = TRY(dtype_of(TRY(text())));
       } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
         header.is_fortran_order = TRY(boolean());
@@ -72,7 +72,7 @@ class HeaderParser {
 
  private:
   static tl::unexpected<Error> broken(std::string_view why) {
-    return bad_input(fmt::format("npy: the header is broken: {}", why));
+    return bad_input(fmt::format("npy: invalid header: {}", why));
   }
 
   // The next character that is not a space; '\0' at the end.
@@ -154,17 +154,18 @@ Expected<Preamble> read_preamble(std::span<const std::byte> bytes) {
   if (!magic || text_of(*magic) != kMagic) return bad_input("npy: it does not begin with NumPy's magic bytes");
   const auto major = reader.number<std::uint8_t>();
   const auto minor = reader.number<std::uint8_t>();
-  if (!major || !minor) return bad_input("npy: the header is cut off");
-  if (*major < 1 || *major > 3) return bad_input(fmt::format("npy: format version {} is not read; 1 to 3 are", *major));
+  if (!major || !minor) return bad_input("npy: the header is truncated");
+  if (*major < 1 || *major > 3)
+    return bad_input(fmt::format("npy: format version {} is not supported; 1 to 3 are", *major));
   std::optional<std::uint64_t> length;
   if (*major == 1) {
     length = reader.number<std::uint16_t>();
   } else {
     length = reader.number<std::uint32_t>();
   }
-  if (!length) return bad_input("npy: the header is cut off");
+  if (!length) return bad_input("npy: the header is truncated");
   if (*length > kMaxHeaderBytes) {
-    return bad_input(fmt::format("npy: a header of {} bytes; at most {} are read", *length, kMaxHeaderBytes));
+    return bad_input(fmt::format("npy: a header of {} bytes; at most {} are supported", *length, kMaxHeaderBytes));
   }
   return Preamble{reader.position(), *length};
 }
@@ -186,7 +187,7 @@ Expected<std::uint64_t> npy_header_bytes(std::span<const std::byte> prefix) {
 
 Expected<NpyHeader> read_npy_header(std::span<const std::byte> bytes, std::optional<std::uint64_t> size) {
   const Preamble preamble = TRY(read_preamble(bytes));
-  if (preamble.text_bytes > bytes.size() - preamble.text_at) return bad_input("npy: the header is cut off");
+  if (preamble.text_bytes > bytes.size() - preamble.text_at) return bad_input("npy: the header is truncated");
   NpyHeader header = TRY(HeaderParser(text_of(bytes.subspan(preamble.text_at, preamble.text_bytes))).parse());
   header.bytes = preamble.text_at + preamble.text_bytes;
   const auto needed = data_bytes(header);
@@ -204,7 +205,7 @@ Expected<TensorView> read_npy(const Blob& file) {
   NpyHeader header = TRY(read_npy_header(file.bytes(), file.size()));
   auto strides = header.is_fortran_order ? column_major_strides(header.shape) : row_major_strides(header.shape);
   const auto data = file.part(header.bytes, header.data_bytes);
-  if (!data) return bad_input("npy: the data are cut off");
+  if (!data) return bad_input("npy: the data are truncated");
   return make_tensor_view(header.dtype, std::move(header.shape), std::move(strides), 0, *data);
 }
 

@@ -18,7 +18,7 @@ Expected<NpyHeader> read_header(const Zip& zip, const ZipEntry& entry) {
   std::vector<std::byte> bytes(std::min<std::uint64_t>(entry.size, kNpyPrefixBytes));
   TRY(stream.read(bytes));
   const std::uint64_t header_bytes = TRY(npy_header_bytes(bytes));
-  if (header_bytes > entry.size) return bad_input("npy: the header is cut off");
+  if (header_bytes > entry.size) return bad_input("npy: the header is truncated");
   if (header_bytes > bytes.size()) {
     const std::size_t prefix = bytes.size();
     bytes.resize(header_bytes);
@@ -35,7 +35,7 @@ std::uint64_t bytes_of_row(const NpyHeader& header) {
 }  // namespace
 
 Expected<RowReader> RowReader::over(TensorView whole) {
-  if (whole.sizes.empty()) return bad_input("rows are asked of a tensor that has no axis");
+  if (whole.sizes.empty()) return bad_input("a 0-d array has no rows");
   return RowReader(std::move(whole));
 }
 
@@ -57,7 +57,7 @@ RowReader::RowReader(ZipStream stream, NpyHeader header)
 
 Expected<TensorView> RowReader::read(std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 0 || first > row_count_ || count > row_count_ - first) {
-    return bad_input(fmt::format("{} rows from row {} on, of an array with {}", count, first, row_count_));
+    return bad_input(fmt::format("{} rows from row {} of an array with {}", count, first, row_count_));
   }
   if (stream_) return inflate(first, count);
   if (checksum_) TRY(checksum_->advance_to(header_.bytes + static_cast<std::uint64_t>(first + count) * row_bytes_));
@@ -93,7 +93,7 @@ Expected<Npz> Npz::open(Blob file) {
   for (const ZipEntry& entry : npz.zip_.entries()) {
     const std::string place = fmt::format("array {}", shown(entry.name));
     if (!entry.name.ends_with(kSuffix)) {
-      return within(Expected<Npz>(bad_input("every entry of an .npz file is expected to be an .npy file")), place);
+      return within(Expected<Npz>(bad_input("expected every entry of an .npz file to be an .npy file")), place);
     }
     NpzArray& array = npz.arrays_.emplace_back();
     array.name = entry.name.substr(0, entry.name.size() - kSuffix.size());

@@ -104,7 +104,7 @@ Expected<std::optional<std::uint64_t>> find_zip64_end(std::span<const std::byte>
   std::uint64_t offset = 0;
   if (!read_into(reader, signature, disk, offset, disks) || signature != kZip64Locator) return std::nullopt;
   const std::uint64_t locator = end - kZip64LocatorBytes;
-  if (disk != 0 || disks > 1) return bad_input("a zip archive of several disks is not read");
+  if (disk != 0 || disks > 1) return bad_input("zip archives of several disks are not supported");
   if (offset > locator || locator - offset < kZip64EndBytes) {
     return bad_input(fmt::format("zip: the zip64 end record at {} lies outside of the file", offset));
   }
@@ -129,12 +129,12 @@ Expected<DirectoryPlace> find_directory(std::span<const std::byte> file) {
                         (end.offset == kIn64 || end.offset == zip64->offset);
     if (!agrees) return bad_input("zip: the classic and the zip64 end record contradict each other");
     if (zip64->disk != 0 || zip64->directory_disk != 0 || zip64->entries_here != zip64->entries) {
-      return bad_input("a zip archive of several disks is not read");
+      return bad_input("zip archives of several disks are not supported");
     }
     place = {zip64->entries, zip64->size, zip64->offset};
     limit = *zip64_offset;
   } else if (end.disk != 0 || end.directory_disk != 0 || end.entries_here != end.entries) {
-    return bad_input("a zip archive of several disks is not read");
+    return bad_input("zip archives of several disks are not supported");
   }
   if (place.offset > limit || place.size > limit - place.offset) {
     return bad_input(
@@ -166,7 +166,7 @@ Expected<void> apply_zip64(ZipEntry& entry, std::span<const std::byte> extra, bo
     }
     return {};
   }
-  return bad_input(fmt::format("zip entry {}: its zip64 sizes are missing or cut off", shown(entry.name)));
+  return bad_input(fmt::format("zip entry {}: its zip64 sizes are missing or truncated", shown(entry.name)));
 }
 
 Expected<ZipEntry> read_entry(ByteReader& directory) {
@@ -182,7 +182,7 @@ Expected<ZipEntry> read_entry(ByteReader& directory) {
   const auto extra = name ? directory.take(extra_bytes) : std::nullopt;
   if (!extra || !directory.take(comment_bytes)) return bad_input("the header reaches past the central directory");
   if (name_bytes == 0 || name_bytes > kMaxNameBytes) {
-    return bad_input(fmt::format("a name of {} bytes; 1 to {} are read", name_bytes, kMaxNameBytes));
+    return bad_input(fmt::format("a name of {} bytes; 1 to {} are supported", name_bytes, kMaxNameBytes));
   }
   ZipEntry entry{std::string(text_of(*name)), size, packed_size, offset, 0, crc32, method != 0};
   const auto refuse = [&entry](std::string_view why) {
@@ -192,14 +192,14 @@ Expected<ZipEntry> read_entry(ByteReader& directory) {
   constexpr std::uint16_t kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;
   if ((flags & kEncrypted) != 0) return refuse("it is encrypted");
   if (method != 0 && method != 8) {
-    return refuse(fmt::format("compression method {} is not read; 0 (stored) and 8 (deflate) are", method));
+    return refuse(fmt::format("compression method {} is not supported; 0 (stored) and 8 (deflate) are", method));
   }
   TRY(apply_zip64(entry, *extra, size == kIn64, packed_size == kIn64, offset == kIn64));
   if (!entry.is_compressed && entry.packed_size != entry.size) {
     return refuse(fmt::format("stored, but its sizes differ: {} and {}", entry.packed_size, entry.size));
   }
   if (entry.is_compressed && entry.size / kMaxInflation > entry.packed_size) {
-    return refuse(fmt::format("{} compressed bytes cannot hold {}", entry.packed_size, entry.size));
+    return refuse(fmt::format("{} compressed bytes cannot expand to {}", entry.packed_size, entry.size));
   }
   return entry;
 }
@@ -222,8 +222,8 @@ Expected<void> Zip::read_directory() {
         TRY(within(read_entry(directory), [&] { return fmt::format("entry {} of the zip's directory", i); })));
   }
   if (directory.left() != 0) {
-    return bad_input(fmt::format("zip: {} bytes of the central directory are left over after its {} entries",
-                                 directory.left(), place.entry_count));
+    return bad_input(fmt::format("zip: the central directory has {} extra bytes after its {} entries", directory.left(),
+                                 place.entry_count));
   }
   TRY(index_names());
   return check_overlaps(place.offset);
@@ -249,7 +249,7 @@ Expected<void> Zip::check_overlaps(std::uint64_t directory_offset) {
     const std::uint64_t header = kLocalHeaderBytes + entry.name.size();
     if (entry.header_offset > limit || limit - entry.header_offset < header ||
         limit - entry.header_offset - header < entry.packed_size) {
-      return bad_input(fmt::format("zip entry {}: its {} bytes at {} overlap what begins at {}", shown(entry.name),
+      return bad_input(fmt::format("zip entry {}: its {} bytes at {} overlap the data at {}", shown(entry.name),
                                    entry.packed_size, entry.header_offset, limit));
     }
     entry.end_limit = limit;
@@ -274,12 +274,12 @@ Expected<Blob> Zip::packed_bytes(const ZipEntry& entry) const {
                          signature == kLocalHeader;
   const auto name = is_header ? reader.take(name_bytes) : std::nullopt;
   if (!name || text_of(*name) != entry.name) {
-    return bad_input(fmt::format("zip entry {}: no local header of it at {}", shown(entry.name), entry.header_offset));
+    return bad_input(fmt::format("zip entry {}: no local header at {}", shown(entry.name), entry.header_offset));
   }
   const auto data =
       reader.take(extra_bytes) ? file_.part(entry.header_offset + reader.position(), entry.packed_size) : std::nullopt;
   if (!data || reader.left() < entry.packed_size) {
-    return bad_input(fmt::format("zip entry {}: its {} bytes overlap what begins at {}", shown(entry.name),
+    return bad_input(fmt::format("zip entry {}: its {} bytes overlap the data at {}", shown(entry.name),
                                  entry.packed_size, entry.end_limit));
   }
   return *data;

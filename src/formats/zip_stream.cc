@@ -25,8 +25,7 @@ std::uint32_t continued_checksum(std::uint32_t checksum, std::span<const std::by
 
 Expected<void> check_checksum(const std::string& name, std::uint32_t found, std::uint32_t expected) {
   if (found == expected) return {};
-  return bad_input(
-      fmt::format("zip entry {}: its checksum is {:08x}, {:08x} was expected", shown(name), found, expected));
+  return bad_input(fmt::format("zip entry {}: its checksum is {:08x}, expected {:08x}", shown(name), found, expected));
 }
 
 }  // namespace
@@ -144,7 +143,7 @@ void ZipStream::rewind() {
 
 Expected<void> ZipStream::inflate_into(std::span<std::byte> out) {
   const auto written = inflater_->fill(packed_.bytes(), out);
-  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", shown(name_)));
+  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are damaged", shown(name_)));
   if (*written < out.size()) {
     return bad_input(fmt::format("zip entry {}: it inflates to {} bytes less than its directory says", shown(name_),
                                  left_ - *written));
@@ -157,7 +156,7 @@ Expected<void> ZipStream::finish() {
   if (!inflater_) return {};
   std::array<std::byte, 1> surplus;
   const auto written = inflater_->fill(packed_.bytes(), surplus);
-  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are broken", shown(name_)));
+  if (!written) return bad_input(fmt::format("zip entry {}: its compressed data are damaged", shown(name_)));
   if (*written != 0) {
     return bad_input(fmt::format("zip entry {}: it inflates to more bytes than its directory says", shown(name_)));
   }

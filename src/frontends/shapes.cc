@@ -21,7 +21,7 @@ class Request {
 
   Expected<void> fix_input(std::size_t i, const std::vector<std::int64_t>& sizes) {
     const TensorType& type = graph_.type(graph_.inputs()[i]);
-    const std::string wanted = fmt::format("[{}] was asked for", fmt::join(sizes, ","));
+    const std::string wanted = fmt::format("[{}] was requested", fmt::join(sizes, ","));
     if (sizes.size() != type.rank()) return refuse(i, wanted);
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       TRY(within(fix(type.shape[axis], sizes[axis]), [&] { return described(i, wanted); }));
@@ -35,9 +35,9 @@ class Request {
       if (type.rank() == 0) continue;
       is_found = true;
       TRY(within(fix(type.shape[0], batch),
-                 [&] { return described(i, fmt::format("--batch {} was asked for", batch)); }));
+                 [&] { return described(i, fmt::format("--batch {} was requested", batch)); }));
     }
-    if (!is_found) return bad_input("no input has a batch");
+    if (!is_found) return bad_input("no input has a batch dimension");
     return {};
   }
   Expected<void> bound_batch(std::int64_t max_batch) {
@@ -62,7 +62,7 @@ class Request {
 
   Expected<Graph> result(SizesWanted wanted) {
     for (const auto& [name, value] : numbers_) {
-      diagnostics_.note("fixed-size", "", fmt::format("the size {} is fixed to {}, as asked for", name, value));
+      diagnostics_.note("fixed-size", "", fmt::format("dimension {} is fixed to {}, as requested", name, value));
     }
     const SymbolValues asked = numbers_;
     const std::string_view flags =
@@ -72,15 +72,16 @@ class Request {
       const auto bound = upper_bounds_.find(symbol.name);
       const bool is_bounded = (symbol.max && *symbol.max <= kMaxSize) || bound != upper_bounds_.end();
       if (is_bounded && wanted == SizesWanted::kBounded) continue;
-      const std::string what = is_bounded ? "the target needs sizes that are known" : "it has no upper bound";
+      const std::string what = is_bounded ? "the target needs static shapes" : "it has no upper bound";
       if (!symbol.hint) {
-        return bad_input(fmt::format("the size {}: {}; give one with {}", symbol.name, what, flags));
+        return bad_input(fmt::format("dimension {}: {}; give one with {}", symbol.name, what, flags));
       }
       const bool is_less = bound != upper_bounds_.end() && bound->second < *symbol.hint;
       numbers_[symbol.name] = is_less ? bound->second : *symbol.hint;
-      diagnostics_.warn(is_bounded ? "fixed-size" : "unbounded-size", "",
-                        fmt::format("the size {} is fixed to {} {}: {}; {} says otherwise", symbol.name,
-                                    is_less ? "the largest," : "the example's", numbers_[symbol.name], what, flags));
+      diagnostics_.warn(
+          is_bounded ? "fixed-size" : "unbounded-size", "",
+          fmt::format("dimension {} is fixed to {} {}: {}; {} overrides it", symbol.name,
+                      is_less ? "its largest size," : "the example's size", numbers_[symbol.name], what, flags));
     }
     return specialize(graph_, numbers_, upper_bounds_);
   }
@@ -96,23 +97,23 @@ class Request {
     const Exprs& exprs = graph_.exprs();
     if (dim.is_fixed()) {
       if (dim.value() == size) return {};
-      return bad_input(fmt::format("the size {} is fixed and cannot be {}", dim.value(), size));
+      return bad_input(fmt::format("dimension {} is static and cannot be {}", dim.value(), size));
     }
     const std::vector<std::string> names = exprs.symbols_in(dim);
-    if (names.size() != 1) return bad_input(fmt::format("the size {} is not a single symbol", exprs.text(dim)));
+    if (names.size() != 1) return bad_input(fmt::format("dimension {} is not a single symbol", exprs.text(dim)));
     const Symbol& symbol = *exprs.find_symbol(names[0]);
     const auto at = [&](std::int64_t value) { return exprs.evaluate(dim, {{names[0], value}}); };
     const auto at_zero = at(0);
     const auto at_one = at(1);
     if (!at_zero || !at_one || *at_one <= *at_zero) {
-      return bad_input(fmt::format("the size {} does not determine {}", exprs.text(dim), names[0]));
+      return bad_input(fmt::format("dimension {} does not determine {}", exprs.text(dim), names[0]));
     }
     const std::int64_t value = (size - *at_zero) / (*at_one - *at_zero);
     const auto check = at(value);
     if (!check || *check != size) return bad_input(fmt::format("{} cannot be {}", exprs.text(dim), size));
     if ((symbol.min && value < *symbol.min) || (symbol.max && value > *symbol.max)) {
-      return bad_input(fmt::format("{} = {} lies outside of what the model was exported for ({}..{})", names[0], value,
-                                   symbol.min ? std::to_string(*symbol.min) : "",
+      return bad_input(fmt::format("{} = {} is outside the range for which the model was exported ({}..{})", names[0],
+                                   value, symbol.min ? std::to_string(*symbol.min) : "",
                                    symbol.max ? std::to_string(*symbol.max) : ""));
     }
     const auto [known, is_new] = numbers_.emplace(names[0], value);

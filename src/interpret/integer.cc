@@ -20,7 +20,7 @@ std::optional<std::string> refuse_quant(const TensorType& type) {
   const Quant& quant = *type.quant;
   const auto axis = static_cast<std::size_t>(quant.axis);
   const bool is_one = quant.axis < 0;
-  if (is_one ? quant.scales.size() != 1 : axis >= type.rank() || quant.zero_point != 0) return "scales of no slices";
+  if (is_one ? quant.scales.size() != 1 : axis >= type.rank() || quant.zero_point != 0) return "scales without an axis";
   if (!is_one && !type.shape[axis].is(static_cast<std::int64_t>(quant.scales.size()))) {
     return fmt::format("{} scales along axis {}", quant.scales.size(), quant.axis);
   }

@@ -114,8 +114,8 @@ Expected<SymbolValues> bind_symbols(const Graph& graph, std::span<const TensorTy
   for (const auto& [name, value] : values) {
     const Symbol& symbol = *exprs.find_symbol(name);
     if ((symbol.min && value < *symbol.min) || (symbol.max && value > *symbol.max)) {
-      return bad_input(fmt::format("{} = {} lies outside of what the model was exported for ({}..{})", name, value,
-                                   symbol.min ? std::to_string(*symbol.min) : "",
+      return bad_input(fmt::format("{} = {} is outside the range for which the model was exported ({}..{})", name,
+                                   value, symbol.min ? std::to_string(*symbol.min) : "",
                                    symbol.max ? std::to_string(*symbol.max) : ""));
     }
   }

@@ -57,7 +57,7 @@ class ExprParser {
   Expected<std::int64_t> integer() {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return wrong("an integer of 64 bits");
+    if (error != std::errc()) return wrong("a 64-bit integer");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }

@@ -19,12 +19,12 @@ Expected<Audio> read_audio(const std::string& path, std::int64_t max) {
   SF_INFO info{};
   const auto close = [](SNDFILE* file) { sf_close(file); };
   const std::unique_ptr<SNDFILE, decltype(close)> file(sf_open(path.c_str(), SFM_READ, &info), close);
-  if (file == nullptr) return bad_input(fmt::format("not a sound file that can be read: {}", sf_strerror(nullptr)));
+  if (file == nullptr) return bad_input(fmt::format("not a supported sound file: {}", sf_strerror(nullptr)));
   if (info.channels < 1 || info.frames < 1) return bad_input("a sound file without samples");
   const std::int64_t frames = std::min<std::int64_t>(info.frames, max);
   if (frames > kMaxNumbers / info.channels) {
     return bad_input(
-        fmt::format("{} samples of {} channels: at most {} numbers are read", frames, info.channels, kMaxNumbers));
+        fmt::format("{} samples of {} channels: at most {} values are supported", frames, info.channels, kMaxNumbers));
   }
   Audio audio{info.samplerate, info.channels, 0, {}};
   std::vector<float> block(static_cast<std::size_t>(kFramesAtOnce * info.channels));

@@ -69,7 +69,8 @@ void append(png_structp png, png_bytep from, std::size_t count) {
 
 Expected<void> check_image_size(std::uint64_t width, std::uint64_t height) {
   if (width != 0 && height != 0 && width <= static_cast<std::uint64_t>(kMaxPixels) / height) return {};
-  return bad_input(fmt::format("an image of {} x {} pixels: at most {} in all are read", width, height, kMaxPixels));
+  return bad_input(
+      fmt::format("an image of {} x {} pixels: at most {} pixels are supported", width, height, kMaxPixels));
 }
 
 Expected<Image> decode_png(std::span<const std::byte> file) {

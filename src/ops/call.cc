@@ -112,7 +112,7 @@ Expected<std::vector<std::optional<ValueId>>> Call::optional_tensors(std::string
 Expected<std::vector<ValueId>> Call::tensors(std::string_view name) const {
   std::vector<ValueId> result;
   for (const auto& item : TRY(optional_tensors(name))) {
-    if (!item) return wrong(name, "a list of tensors without a none");
+    if (!item) return wrong(name, "a list of tensors without None");
     result.push_back(*item);
   }
   return result;
@@ -128,7 +128,7 @@ Expected<Dim> Call::dim(std::string_view name, std::optional<Dim> otherwise) con
 
 Expected<std::int64_t> Call::integer(std::string_view name, std::optional<std::int64_t> otherwise) const {
   const Dim result = TRY(dim(name, otherwise ? std::optional(Dim(*otherwise)) : std::nullopt));
-  if (!result.is_fixed()) return wrong(name, "an integer that is known before the model runs");
+  if (!result.is_fixed()) return wrong(name, "an integer that is known at compile time");
   return result.value();
 }
 
@@ -153,7 +153,7 @@ Expected<std::vector<std::int64_t>> Call::integers(std::string_view name,
   if (!has(name) && otherwise) return *otherwise;
   std::vector<std::int64_t> result;
   for (const Dim dim : TRY(dims(name))) {
-    if (!dim.is_fixed()) return wrong(name, "integers that are known before the model runs");
+    if (!dim.is_fixed()) return wrong(name, "integers that are known at compile time");
     result.push_back(dim.value());
   }
   return result;

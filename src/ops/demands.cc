@@ -20,23 +20,22 @@ bool has_arithmetic(DType dtype) {
 
 Expected<void> demand_numbers(const TensorType& type) {
   if (has_arithmetic(type.dtype)) return {};
-  return fail(ErrorKind::kUnsupported, fmt::format("no arithmetic on {}", name_of(type.dtype)));
+  return fail(ErrorKind::kUnsupported, fmt::format("arithmetic on {} is not supported", name_of(type.dtype)));
 }
 
 Expected<void> demand_summable(const TensorType& type) {
-  if (type.dtype == DType::kBool) return bad_input("elements are bool, expected numbers");
+  if (type.dtype == DType::kBool) return bad_input("the input is bool, expected numbers");
   return demand_numbers(type);
 }
 
 Expected<void> demand_floats(const TensorType& type) {
   if (has_arithmetic(type.dtype) && is_floating(type.dtype)) return {};
-  return fail(ErrorKind::kUnsupported, fmt::format("elements are {}, expected floats", name_of(type.dtype)));
+  return fail(ErrorKind::kUnsupported, fmt::format("the input is {}, expected floats", name_of(type.dtype)));
 }
 
 Expected<void> demand_same_dtype(const TensorType& a, const TensorType& b) {
   if (a.dtype == b.dtype) return {};
-  return bad_input(
-      fmt::format("inputs have elements of {} and {}, expected one type", name_of(a.dtype), name_of(b.dtype)));
+  return bad_input(fmt::format("inputs are {} and {}, expected the same type", name_of(a.dtype), name_of(b.dtype)));
 }
 
 Expected<void> demand_rank(const TensorType& type, std::size_t rank) {
@@ -54,7 +53,7 @@ Expected<void> demand_axes(const Ints& axes, std::size_t rank) {
   std::int64_t last = -1;
   for (const std::int64_t axis : axes) {
     if (axis <= last || axis >= static_cast<std::int64_t>(rank)) {
-      return bad_input(fmt::format("axes [{}] of a tensor of rank {}", fmt::join(axes, ","), rank));
+      return bad_input(fmt::format("axes [{}] are invalid for rank {}", fmt::join(axes, ","), rank));
     }
     last = axis;
   }
@@ -62,7 +61,7 @@ Expected<void> demand_axes(const Ints& axes, std::size_t rank) {
 }
 
 Expected<void> demand_list(const Ints& list, std::size_t count, std::int64_t min, std::string_view what) {
-  if (list.size() != count) return bad_input(fmt::format("{} has {} numbers, expected {}", what, list.size(), count));
+  if (list.size() != count) return bad_input(fmt::format("{} has {} values, expected {}", what, list.size(), count));
   for (const std::int64_t number : list) {
     if (number < min || number > kMaxOfAttribute) {
       return bad_input(fmt::format("{} [{}] is out of range, expected at least {}", what, fmt::join(list, ","), min));
@@ -85,7 +84,7 @@ Expected<Shape> broadcast(Exprs& exprs, const Shape& a, const Shape& b) {
       const auto a_hint = exprs.hint(shorter[i]);
       const auto b_hint = exprs.hint(dim);
       const bool may_be_equal = !(dim.is_fixed() && shorter[i].is_fixed()) && a_hint && a_hint == b_hint;
-      if (!may_be_equal) TRY(demand_equal(exprs, shorter[i], dim, "a size that is to broadcast"));
+      if (!may_be_equal) TRY(demand_equal(exprs, shorter[i], dim, "a broadcast dimension"));
       if (shorter[i].is_fixed()) dim = shorter[i];
     }
   }

@@ -60,7 +60,7 @@ bool is_exact(double number, DType dtype) {
 Expected<void> demand(Numbers numbers, const TensorType& type) {
   TRY(demand_numbers(type));
   const auto wrong = [&](std::string_view expected) {
-    return bad_input(fmt::format("elements are {}, expected {}", name_of(type.dtype), expected));
+    return bad_input(fmt::format("the input is {}, expected {}", name_of(type.dtype), expected));
   };
   switch (numbers) {
     case Numbers::kAll:
@@ -101,7 +101,7 @@ Expected<DType> common_dtype(const Call& call, std::initializer_list<std::string
       result = promoted(*result, false, *group, false);
     }
   }
-  if (!result) return bad_input(fmt::format("{}: neither a tensor nor a number is given", call.target()));
+  if (!result) return bad_input(fmt::format("{}: the argument is neither a tensor nor a number", call.target()));
   TRY(demand(Numbers::kAll, {*result, {}}));
   return *result;
 }

@@ -127,7 +127,7 @@ ValueId Emitter::scalar(double value, DType dtype) {
   if (auto view = scalar_view(value, dtype)) return constant(std::move(*view));
   // Types without arithmetic of their own: a float of 32 bits that a cast brings there.
   const auto result = cast(constant(*scalar_view(value, DType::kF32)), dtype);
-  CHECK(result.has_value(), "a scalar of a type that cannot be cast to");
+  CHECK(result.has_value(), "a scalar of an unsupported type");
   return *result;
 }
 
@@ -175,7 +175,7 @@ Expected<ValueId> Emitter::cat(std::vector<ValueId> values, std::int64_t axis) {
 Expected<std::int64_t> normal_axis(std::int64_t axis, std::int64_t rank) {
   // A 0-d tensor may be addressed as if it had one axis.
   const std::int64_t axes = std::max<std::int64_t>(rank, 1);
-  if (axis < -axes || axis >= axes) return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  if (axis < -axes || axis >= axes) return bad_input(fmt::format("axis {} is out of range for rank {}", axis, rank));
   return axis < 0 ? axis + axes : axis;
 }
 
@@ -192,7 +192,7 @@ Expected<std::vector<std::int64_t>> normal_axes(const std::vector<std::int64_t>&
     if (rank > 0) result.push_back(normal);
   }
   std::ranges::sort(result);
-  if (std::ranges::adjacent_find(result) != result.end()) return bad_input("an axis is named twice");
+  if (std::ranges::adjacent_find(result) != result.end()) return bad_input("an axis occurs twice");
   return result;
 }
 

@@ -57,7 +57,7 @@ CompileSummary::HostNode host_node(const Outcome& outcome, const HostCauses& hos
 
 // Its name may be known, and this call of it not.
 void explain_foreign(CompileSummary::HostNode& row, std::string_view cause) {
-  constexpr std::string_view kHint = "change that in the model, and export it again";
+  constexpr std::string_view kHint = "change the model and export it again";
   row.reason = row.causes.back().text = cause;
   row.hint = row.causes.back().hint = kHint;
 }
@@ -314,7 +314,7 @@ std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle st
     if (!node.hint.empty()) out += fmt::format("    {}\n", node.hint);
   }
   if (!summary.states.empty()) {
-    out += fmt::format("  {} of state from one run to the next:\n", bytes_text(bytes_of(summary.states)));
+    out += fmt::format("  {} of state kept between runs:\n", bytes_text(bytes_of(summary.states)));
     for (const StateRow& row : summary.states) out += fmt::format("    {}\n", to_text(row));
   }
   const auto add_io = [&](std::string_view side, const std::vector<CompileSummary::Io>& rows) {
@@ -348,7 +348,7 @@ std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle st
     if (summary.is_quantized && file.sqnr.empty() && !file.why_no_figure.empty()) {
       out += fmt::format("  no SQNR: {}\n", file.why_no_figure);
     }
-    out += fmt::format("  {}: {}, {} for values ({} at least)\n", file.path, bytes_text(file.bytes),
+    out += fmt::format("  {}: {}, {} of memory for values (minimum {})\n", file.path, bytes_text(file.bytes),
                        bytes_text(file.memory_bytes), bytes_text(file.min_memory_bytes));
     if (file.tosa.empty() && file.device_nodes > 0) {
       out += fmt::format("  {} in {}, {} of them transposes\n",
@@ -373,7 +373,7 @@ std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle st
                          bytes_text(static_cast<std::uint64_t>(file.cost->sram_bytes)));
     }
     if (file.costs && is_verbose) {
-      out += fmt::format("  node by node, by an estimate that adds up to {} cycles and {} of SRAM:\n",
+      out += fmt::format("  estimate per node, {} cycles and {} of SRAM in total:\n",
                          with_separators(static_cast<std::uint64_t>(file.costs->cycles)),
                          bytes_text(static_cast<std::uint64_t>(file.costs->sram_bytes)));
       out += rows_text(*file.costs, true);
@@ -391,8 +391,8 @@ std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle st
   const std::size_t shown = is_verbose ? summary.errors.size() : std::min(kMaxErrors, summary.errors.size());
   if (shown > 0) {
     out += fmt::format(
-        "  what the outputs gain if one node alone is computed in {}, and what that costs; then the value's SQNR, of "
-        "its own rounding, what sharing costs of that:\n",
+        "  gain at the outputs if only this node is computed in {}, and its cost; SQNR of the value, SQNR of its own "
+        "rounding, dB lost by sharing a scale:\n",
         summary.wider);
   }
   for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {

@@ -63,8 +63,8 @@ std::string rows_text(const CostTable& table, bool is_verbose) {
 }
 
 std::string to_text(const CostTable& table, const std::string& model, std::string_view target, bool is_verbose) {
-  return fmt::format("{} for {}: about {} cycles, {} of SRAM by an estimate that needs no vela\n", harmless(model),
-                     target, cycles_text(table.cycles), bytes_text(table.sram_bytes)) +
+  return fmt::format("{} for {}: about {} cycles, {} of SRAM (estimated without vela)\n", harmless(model), target,
+                     cycles_text(table.cycles), bytes_text(table.sram_bytes)) +
          rows_text(table, is_verbose);
 }
 

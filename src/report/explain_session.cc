@@ -31,7 +31,7 @@ Expected<std::string> explain_costs(const Session& session, ExplainForm form) {
   const auto table = cost_table(outcome_of(session.target(), session.prepared(), session.quantized()));
   if (!table) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("nothing is known of what the nodes of this model cost {}", session.target().name));
+                fmt::format("no cost estimate of this model's nodes for {}", session.target().name));
   }
   return form.is_json ? to_json(*table, session.file(), session.target().name)
                       : to_text(*table, session.file(), session.target().name, form.is_verbose);

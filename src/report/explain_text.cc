@@ -42,7 +42,7 @@ void add_group(const Explanation::SharedScale& group, std::string& out) {
     out += fmt::format(": {} zero point {}, range [{:.4g}, {:.4g}]", float_text(group.scale), group.zero_point,
                        group.range.min, group.range.max);
   } else {
-    out += "; its numbers need data: --calibrate";
+    out += "; its parameters need data: --calibrate";
   }
   out += "\n";
   if (!group.pin.empty()) {
@@ -87,7 +87,7 @@ std::string to_text(const Explanation& explanation) {
     out += fmt::format("  also known as %{}\n", fmt::join(explanation.aliases, ", %"));
   }
   if (explanation.siblings > 1) {
-    out += fmt::format("  one of {} nodes that this call of the model became\n", explanation.siblings);
+    out += fmt::format("  one of {} nodes made from this call of the model\n", explanation.siblings);
   }
   if (!explanation.readers.empty()) {
     out += fmt::format("  read by %{}\n", fmt::join(explanation.readers, ", %"));
@@ -103,8 +103,8 @@ std::string to_text(const Explanation& explanation) {
   }
   if (explanation.error) {
     const Explanation::Loss& error = *explanation.error;
-    out += fmt::format("  SQNR {}; of its own rounding {}, of which sharing costs {:.1f} dB\n", db_text(error.db),
-                       db_text(error.rounding_db), db_of_sharing(error.rounding_db, error.alone_db));
+    out += fmt::format("  SQNR {}; of its own rounding {}, of which sharing a scale costs {:.1f} dB\n",
+                       db_text(error.db), db_text(error.rounding_db), db_of_sharing(error.rounding_db, error.alone_db));
   }
   return harmless(out);
 }
@@ -116,7 +116,7 @@ std::string to_text(const std::vector<Explanation>& matches) {
     out += fmt::format("{} %{} : {}  {}{}\n", match.op, match.node, match.type, where(match),
                        origin.empty() ? "" : fmt::format("  ({})", origin));
   }
-  out += fmt::format("{}; give the name of one to hear more\n", counted(matches.size(), "node"));
+  out += fmt::format("{}; give one name for details\n", counted(matches.size(), "node"));
   return harmless(out);
 }
 

@@ -71,7 +71,7 @@ std::string to_text(const FitSummary& summary, TextStyle style) {
     if (memory.peak.size() > kMaxRows) rows.add("", fmt::format("  and {} more", memory.peak.size() - kMaxRows));
   }
   rows.add("  temp",
-           fmt::format("{}; {} to look up kernels, or {} of the method's where there is no temp allocator",
+           fmt::format("{}; {} to look up kernels, or {} from the method allocator if there is no temp allocator",
                        bytes(demand.temp_bytes()), demand.method.lookup_temp, demand.method.lookup_without_temp));
   std::vector<std::string> delegates;
   for (std::size_t i = 0; i < std::min(demand.delegates.size(), kMaxRows); ++i) {

@@ -32,8 +32,8 @@ std::string op_table_text() {
     spellings += family.compounds.size();
   }
   return out + fmt::format(
-                   "{} ops, {} names; each name stands for all of its overloads, for its in-place form (name_) and "
-                   "its copying form (name_copy)\n",
+                   "{} ops, {} names; each name includes its overloads, its in-place form (name_) and its copying form "
+                   "(name_copy)\n",
                    ops, spellings);
 }
 

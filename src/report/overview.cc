@@ -37,7 +37,7 @@ std::string because_of(const Outcome& outcome, const HostCauses& host, NodeId of
   const PrecisionCause cause = outcome.plan->causes[of_model.index];
   const std::optional<Reason>& reason = outcome.plan->reasons[of_model.index];
   if (!reason || cause != PrecisionCause::kNoIntegers) return std::string(words_of(cause).sentence);
-  return fmt::format("no integer form of {}: {}", op_text(outcome.model[of_model]),
+  return fmt::format("{} cannot be quantized: {}", op_text(outcome.model[of_model]),
                      sentence(reason->code, outcome.target.label));
 }
 
@@ -171,7 +171,7 @@ std::string to_text(const Overview& overview, bool is_verbose) {
     out += fmt::format("  {} %{} on the host{}\n", row.kind, row.value,
                        row.cause.empty() ? ", at a model input or output" : fmt::format(", because %{} is", row.cause));
   }
-  return harmless(out + "  `isthmus explain MODEL --target T NODE` says more about a node\n");
+  return harmless(out + "  `isthmus explain MODEL --target T NODE` shows details of a node\n");
 }
 
 }  // namespace isthmus

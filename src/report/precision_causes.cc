@@ -11,45 +11,46 @@ namespace {
 constexpr PrecisionWords kWords[] = {
     {.cause = PrecisionCause::kNoReals,
      .code = "no-reals",
-     .sentence = "its numbers are not floats in the model either"},
+     .sentence = "the model itself computes it in integers or bools"},
     {.cause = PrecisionCause::kNoIntegers,
      .code = "no-integers",
-     .sentence = "the target has no integer form of it",
-     .hint = "replace it"},
-    {.cause = PrecisionCause::kStep, .code = "step", .sentence = "a step of something that loses too much in integers"},
+     .sentence = "the target has no quantized form of it",
+     .hint = "replace the operator"},
+    {.cause = PrecisionCause::kStep,
+     .code = "step",
+     .sentence = "part of a computation that loses too much accuracy in integers"},
     {.cause = PrecisionCause::kWanted,
      .code = "config",
      .sentence = "the configuration keeps it in float",
-     .hint = "change the rule in quant.toml, or promote less"},
+     .hint = "change the rule in quant.toml, or lower --promote"},
     {.cause = PrecisionCause::kFront,
      .code = "front",
-     .sentence =
-         "one of the first layers, whose rounding would go through all others; in float they cost next to nothing",
-     .hint = "`front = 0` in quant.toml brings it to integers"},
+     .sentence = "one of the first layers: float costs little here, and rounding errors would reach all later layers",
+     .hint = "`front = 0` in quant.toml quantizes it"},
     {.cause = PrecisionCause::kGains,
      .code = "gains",
-     .sentence = "the outputs gain so much by float there that it pays",
-     .hint = "`widen = 0` in quant.toml brings it to integers"},
+     .sentence = "float here improves the accuracy of the outputs enough to pay for its cost",
+     .hint = "`widen = 0` in quant.toml quantizes it"},
     {.cause = PrecisionCause::kLayer,
      .code = "layer",
      .sentence = "layers with weights are quantized where the target supports it"},
-    {.cause = PrecisionCause::kFused, .code = "fused", .sentence = "part of the node before it"},
+    {.cause = PrecisionCause::kFused, .code = "fused", .sentence = "fused into the node before it"},
     {.cause = PrecisionCause::kOnlyIntegers,
      .code = "only-integers",
-     .sentence = "the target computes in integers alone"},
+     .sentence = "the target computes only in integers"},
     {.cause = PrecisionCause::kWide,
      .code = "wide",
-     .sentence =
-         "only sums of 32 bits and the first layers read it, so 16 bits cost next to nothing; or a join needs them",
-     .hint = "`wide = false` in quant.toml leaves it 8"},
-    {.cause = PrecisionCause::kArchive, .code = "archive", .sentence = "the archive has quantized it"},
+     .sentence = "16 bits cost little here: only 32-bit accumulators and the first layers read it, or a concatenation "
+                 "needs them",
+     .hint = "`wide = false` in quant.toml makes it 8 bits"},
+    {.cause = PrecisionCause::kArchive, .code = "archive", .sentence = "the archive quantizes it"},
     {.cause = PrecisionCause::kLeftInFloat,
      .code = "left-in-float",
-     .sentence = "the archive has quantized other nodes, and left this one in float",
-     .hint = "quantize it in PyTorch, or export the model in float and let Isthmus quantize it"},
+     .sentence = "the archive quantizes other nodes, but not this one",
+     .hint = "quantize it in PyTorch, or export the float model and let Isthmus quantize it"},
     {.cause = PrecisionCause::kFewestBytes,
      .code = "fewest-bytes",
-     .sentence = "that way the fewest bytes are converted around it"},
+     .sentence = "this needs the fewest conversions around it"},
 };
 
 // By value of the model: the nodes that read it.
@@ -82,7 +83,8 @@ CauseRow precision_row(const Outcome& outcome, NodeId of_model) {
     row.code = code_text(reason->code);
     // In float it runs on the device all the same, where that has floats: there is nothing to mend.
     if (!outcome.target.integers.has_float) row.hint = hint(reason->code, outcome.target.name);
-    row.text = fmt::format("no integer form on {}: {}", outcome.target.name, text_of(*reason, outcome.target.label));
+    row.text =
+        fmt::format("cannot be quantized for {}: {}", outcome.target.name, text_of(*reason, outcome.target.label));
   } else {
     row.code = words_of(cause).code;
     row.text = words_of(cause).sentence;
@@ -111,7 +113,7 @@ std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model) {
     const Node& node = model[queue[head]];
     if (is_decided(plan->causes[queue[head].index]) && plan->precision[queue[head].index] == Precision::kFloat) {
       const std::string name = node_name(model, node);
-      result[0].text = fmt::format("{}, and {} %{} near it is in float", result[0].text, op_text(node), name);
+      result[0].text = fmt::format("{}; {} %{} nearby is in float", result[0].text, op_text(node), name);
       result.push_back(precision_row(outcome, queue[head]));
       return result;
     }
@@ -122,7 +124,7 @@ std::vector<CauseRow> float_causes(const Outcome& outcome, NodeId of_model) {
       for (const NodeId reader : readers[output.index]) visit(reader);
     }
   }
-  result[0].text += ", and what the model takes and returns is float";
+  result[0].text += "; the inputs and outputs of the model are float";
   return result;
 }
 

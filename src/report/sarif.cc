@@ -40,7 +40,7 @@ class Log {
   void add(const Diagnostic& warning) {
     add_result(warning.code, "a warning of isthmus", "warning", warning.text, {}, {}, warning.node);
   }
-  void add(const Error& error) { add_result("error", "it does not compile", "error", error.text(), {}, {}, {}); }
+  void add(const Error& error) { add_result("error", "the model does not compile", "error", error.text(), {}, {}, {}); }
 
   Json json() const {
     return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

@@ -21,7 +21,7 @@ void judge_places(const CompileSummary& summary, Verdict& verdict) {
   const std::string on_cpu = counted(summary.host.size(), "operator");
   if (summary.delegates == 0) {
     lower_to(verdict, Grade::kBad);
-    verdict.headline = fmt::format("Nothing runs on {}: there is no delegate", summary.label);
+    verdict.headline = fmt::format("No operator runs on {}: there is no delegate", summary.label);
   } else if (summary.host.empty()) {
     verdict.headline = fmt::format("All {} operators run on {}, in {}", with_separators(summary.nodes), summary.label,
                                    delegates_text(summary.delegates));
@@ -30,7 +30,7 @@ void judge_places(const CompileSummary& summary, Verdict& verdict) {
     verdict.headline = fmt::format("{} of {} {} on {}, in {}; nothing to fix", with_separators(summary.delegated_nodes),
                                    counted(summary.nodes, "operator"), summary.delegated_nodes == 1 ? "runs" : "run",
                                    summary.label, delegates_text(summary.delegates));
-    verdict.reasons.push_back(fmt::format("{} on the CPU cost no further delegate", on_cpu));
+    verdict.reasons.push_back(fmt::format("{} on the CPU, without an extra delegate", on_cpu));
   } else {
     lower_to(verdict, Grade::kFair);
     verdict.headline = fmt::format("{} of {} {} back to the CPU; {} on {}", with_separators(summary.host.size()),
@@ -43,17 +43,17 @@ void judge_places(const CompileSummary& summary, Verdict& verdict) {
 // What rounding costs.
 void judge_accuracy(const CompileSummary& summary, Verdict& verdict) {
   if (!summary.is_quantized) {
-    verdict.reasons.emplace_back("the model stays in float: nothing is rounded");
+    verdict.reasons.emplace_back("the model stays in float");
   } else if (summary.file && !summary.file->sqnr.empty()) {
     const auto worst = std::ranges::min_element(summary.file->sqnr, {}, &CompileSummary::OutputError::db);
-    verdict.reasons.push_back(fmt::format("outputs keep {} against float{}, on {}", db_text(worst->db),
+    verdict.reasons.push_back(fmt::format("outputs have SQNR {} against float{}, on {}", db_text(worst->db),
                                           summary.file->sqnr.size() > 1 ? " at least" : "", summary.file->held_out));
     if (worst->db < kFewDb) lower_to(verdict, Grade::kFair);
   } else if (summary.file) {
-    verdict.reasons.push_back(fmt::format("accuracy is not known: {}", summary.file->why_no_figure));
+    verdict.reasons.push_back(fmt::format("accuracy unknown: {}", summary.file->why_no_figure));
     lower_to(verdict, Grade::kFair);
   } else if (!summary.has_parameters) {
-    verdict.reasons.emplace_back("accuracy is not known without data: `isthmus compile --calibrate` measures it");
+    verdict.reasons.emplace_back("accuracy needs data: `isthmus compile --calibrate` measures it");
   }
 }
 
@@ -74,7 +74,7 @@ Verdict verdict_of(const CompileSummary& summary) {
   Verdict verdict;
   judge_places(summary, verdict);
   if (summary.error) {
-    verdict = {Grade::kBad, fmt::format("It does not compile for {}", summary.label), {summary.error->text()}};
+    verdict = {Grade::kBad, fmt::format("The model does not compile for {}", summary.label), {summary.error->text()}};
   } else if (!summary.broken_gates.empty()) {
     verdict = {Grade::kBad,
                fmt::format("{}; {} not met", verdict.headline, counted(summary.broken_gates.size(), "gate")),
@@ -89,7 +89,7 @@ Verdict verdict_of(const CompileSummary& summary) {
   }
   if (!summary.unproven.empty()) {
     verdict.reasons.push_back(
-        fmt::format("{} of the target can only be shown with data", counted(summary.unproven.size(), "demand")));
+        fmt::format("{} of the target can only be checked with data", counted(summary.unproven.size(), "demand")));
   }
   if (!summary.warnings.empty()) {
     verdict.reasons.push_back(counted(summary.warnings.size(), "warning"));
@@ -106,17 +106,17 @@ Verdict verdict_of(const EvalSummary& summary) {
   double worst = kExactDb;
   for (const SignalToNoise& output : found.outputs) worst = std::min(worst, output.db());
   verdict.headline =
-      fmt::format("Outputs keep {} against float, on {}", db_text(worst), counted(found.samples, "sample"));
+      fmt::format("Outputs have SQNR {} against float, on {}", db_text(worst), counted(found.samples, "sample"));
   if (worst < kFewDb) lower_to(verdict, Grade::kFair);
   if (found.rows > 0) {
     verdict.reasons.push_back(fmt::format("the same class as in float for {} of {} ({:.2f} %)", found.agreeing,
                                           found.rows, percent(found.agreeing)));
   }
   if (found.has_labels && found.rows > 0) {
-    verdict.headline = fmt::format("{:.2f} % of the classes are right, {:.2f} % in float", percent(found.right),
+    verdict.headline = fmt::format("top-1 accuracy is {:.2f} %, {:.2f} % in float", percent(found.right),
                                    percent(found.right_reference));
     verdict.reasons.push_back(
-        fmt::format("outputs keep {} against float, on {}", db_text(worst), counted(found.samples, "sample")));
+        fmt::format("outputs have SQNR {} against float, on {}", db_text(worst), counted(found.samples, "sample")));
   }
   const auto warnings = std::ranges::count(summary.said, Severity::kWarning, &Diagnostic::severity);
   if (warnings > 0) {

@@ -32,8 +32,9 @@ Expected<std::unique_ptr<Samples>> samples_of(const DataOptions& options, const 
     }
     return options.sequence ? in_sequences(std::move(samples), *options.sequence) : std::move(samples);
   }
-  diagnostics.warn("one-sample", "",
-                   "no data given: ranges come from the example inputs alone and are not fit for use");
+  diagnostics.warn(
+      "one-sample", "",
+      "no calibration data: ranges come from the example inputs alone and are not fit for use; give --calibrate");
   return within(example_samples(prepared.graph, examples), file);
 }
 

@@ -48,7 +48,7 @@ bool is_text(const Blob& file) {
 }
 
 constexpr std::string_view kExport =
-    "load it into its module and export that: torch.export.save(torch.export.export(model.eval(), inputs), \"m.pt2\")";
+    "load it into the module and export that: torch.export.save(torch.export.export(model.eval(), inputs), \"m.pt2\")";
 
 // What is not ours, the surest signs first.
 struct Stranger {
@@ -65,7 +65,7 @@ constexpr Stranger kStrangers[] = {
      .advice = "export the original module with torch.export or to ONNX",
      .matches = [](const Blob& file) { return has_at(file, 4, "TFL3"); }},
     {.what = "a NumPy array (.npy)",
-     .advice = "it can be an --input or a calibration sample, not a model",
+     .advice = "it can be an --input or a calibration sample, but not a model",
      .matches = [](const Blob& file) { return has_at(file, 0, "\x93NUMPY"); }},
     {.what = "an HDF5 file",
      .advice = "export the module with torch.export",
@@ -82,7 +82,7 @@ constexpr Stranger kStrangers[] = {
      .advice = kExport,
      .matches = [](const Blob& file) { return is_zip(file) && has_entry(file, "data.pkl"); }},
     {.what = "arrays of NumPy (.npz)",
-     .advice = "it can be calibration data, not a model",
+     .advice = "it can be calibration data, but not a model",
      .matches = [](const Blob& file) { return is_zip(file) && has_entry(file, ".npy"); }},
     {.what = "a zip archive that is truncated or damaged",
      .advice = "copy or write it again",

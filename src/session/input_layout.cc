@@ -21,7 +21,7 @@ Expected<std::vector<Order>> input_orders(const Graph& graph, const std::vector<
     const std::size_t equals = word.find('=');
     const std::string name = equals == std::string::npos ? "" : word.substr(0, equals);
     const std::string layout = equals == std::string::npos ? word : word.substr(equals + 1);
-    if (layout != "nhwc" && layout != "nchw") return refuse("expected nhwc or nchw, or one of them behind NAME=");
+    if (layout != "nhwc" && layout != "nchw") return refuse("expected nhwc or nchw, or NAME=nhwc or NAME=nchw");
     bool is_used = false;
     for (std::size_t i = 0; i < orders.size(); ++i) {
       const bool is_meant = equals == std::string::npos || name == names[i] || name == fmt::format("input_{}", i);

@@ -56,7 +56,7 @@ Expected<std::vector<LabelLine>> read_lines(std::string_view text) {
     const auto place = [&] { return fmt::format("line {}", number); };
     lines.push_back(TRY(within(read_line(line), place)));
     if (lines.back().file.empty() != lines.front().file.empty()) {
-      return within(Expected<std::vector<LabelLine>>(bad_input("either all lines name a file, or none")), place);
+      return within(Expected<std::vector<LabelLine>>(bad_input("either all lines name a file, or none does")), place);
     }
   }
   if (lines.empty()) return bad_input("no class in this file");
@@ -72,7 +72,7 @@ Expected<std::vector<std::int64_t>> match_lines(const std::vector<LabelLine>& li
                                                 const std::optional<Listed>& listed) {
   std::vector<std::int64_t> labels;
   if (!listed) {
-    if (!lines.front().file.empty()) return bad_input("lines name files, and the samples are not files of a folder");
+    if (!lines.front().file.empty()) return bad_input("lines name files, but the samples are not files in a folder");
     for (const LabelLine& line : lines) labels.push_back(line.label);
     return labels;
   }
@@ -126,10 +126,10 @@ Expected<std::vector<std::int64_t>> labels_of(const DataOptions& options, Diagno
     return std::vector<std::int64_t>{};
   };
   if (folder) {
-    if (folder->classes.empty()) return without("has no folders that name classes, and no --labels are given");
+    if (folder->classes.empty()) return without("has no subfolders that name classes, and --labels is missing");
     return folder->labels;
   }
-  if (!path.ends_with(".npz")) return without("has no classes, and no --labels are given");
+  if (!path.ends_with(".npz")) return without("has no classes, and --labels is missing");
   Npz npz = TRY(within(Npz::open(TRY(map_file(path))), path));
   const NpzArray* array = npz.find("labels");
   if (array == nullptr) return without("has no array \"labels\"");

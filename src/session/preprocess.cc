@@ -17,11 +17,12 @@ Expected<MediaFolder> images_of(const DataOptions& data) {
   if (!std::filesystem::is_directory(data.path)) {
     const auto kind = media_kind(data.path);
     if (!kind || kind != MediaKind::kImages)
-      return bad_input(fmt::format("{}: a folder of images is needed", data.path));
+      return bad_input(fmt::format("{}: expected an image or a folder of images", data.path));
     return MediaFolder{*kind, {data.path}, {}, {}};
   }
   MediaFolder folder = TRY(list_media(data.path, data.max_samples.value_or(std::numeric_limits<std::size_t>::max())));
-  if (folder.kind != MediaKind::kImages) return bad_input(fmt::format("{}: a folder of images is needed", data.path));
+  if (folder.kind != MediaKind::kImages)
+    return bad_input(fmt::format("{}: expected an image or a folder of images", data.path));
   return folder;
 }
 
@@ -38,7 +39,7 @@ Expected<std::vector<SeenSample>> show_samples(const OpenModel& model, const Dat
                                                const std::string& folder) {
   const Graph& graph = model.model.graph;
   if (graph.inputs().size() != 1) {
-    return bad_input(fmt::format("{} has {} inputs, and an image is one", model.path, graph.inputs().size()));
+    return bad_input(fmt::format("{} has {} inputs, but an image is one", model.path, graph.inputs().size()));
   }
   const Value& input = graph[graph.inputs()[0]];
   const ImageLayout layout = TRY(within(image_layout(input, data.media), model.path));

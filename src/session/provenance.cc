@@ -47,7 +47,7 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   } else if (!options.data.path.empty()) {
     add("calibration_sha256", TRY(hash_of(options.data.path)));
   } else {
-    add("calibration", options.data.is_empty() ? "the model's example" : "data in memory");
+    add("calibration", options.data.is_empty() ? "the example inputs" : "data in memory");
   }
   if (options.data.max_samples) add("samples", fmt::format("at most {}", *options.data.max_samples));
   if (!options.data.media.is_default()) add("preprocessing", options.data.media.text());

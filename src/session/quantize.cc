@@ -29,13 +29,13 @@ Expected<QuantPlan> plan_with_pins(Graph& model, const TargetDesc& target, const
     for (const auto& [value, pin] : found.moved_pins) {
       const double before = std::get<FakeQuantizeAttrs>(model.producer(value)->attrs).scale;
       diagnostics.warn("illegal-ratio", model[value].name,
-                       fmt::format("{} cannot bridge the scales that the archive gives around %{}: its own is widened "
-                                   "from {:.6g} to {:.6g}; give its neighbours ranges that are closer to each other",
+                       fmt::format("{} cannot convert between the scales that the archive sets around %{}: its scale "
+                                   "is widened from {:.6g} to {:.6g}; give the neighbours more similar ranges",
                                    target.name, model[value].name, before, static_cast<double>(pin.quant.scale())));
     }
     model = with_pins(model, found.moved_pins);
   }
-  return bad_input("the parameters that the archive gives found no ratios that the device has");
+  return bad_input("the target cannot represent the scale ratios of the archive's parameters");
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ std::string model_hash(const Prepared& prepared) {
 Expected<std::unique_ptr<ShardSamples>> shard_of(std::unique_ptr<Samples> samples, Shard shard, bool has_states) {
   if (has_states && !samples->sequence()) {
     return bad_input(
-        "the model has a state and all samples are one sequence, which cannot be split: give its parts with "
-        "--sequence, or run it without shards");
+        "the model has state and all samples are one sequence, which cannot be split: give the length of a sequence "
+        "with --sequence, or run it without shards");
   }
   return ShardSamples::of(std::move(samples), shard);
 }

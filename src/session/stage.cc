@@ -27,7 +27,7 @@ constexpr StageRow kStages[] = {
     {.stage = Stage::kLower, .name = "lower", .what = "builds delegates and host calls"},
     {.stage = Stage::kEmit, .name = "emit", .what = "plans memory and writes the bytes"},
     {.stage = Stage::kTry, .name = "try", .what = "reads the program back and runs it once"},
-    {.stage = Stage::kFinish, .name = "finish", .what = "hands delegates to the compiler of the device's maker"},
+    {.stage = Stage::kFinish, .name = "finish", .what = "runs the vendor's compiler on the delegates"},
     {.stage = Stage::kCompare, .name = "compare", .what = "compares the program with the model in float"},
 };
 

@@ -41,13 +41,13 @@ Expected<void> demand_same_facts(const Manifest& a, const Manifest& b) {
       const std::string ours = value_in(a, fact.name);
       const std::string theirs = value_in(b, fact.name);
       if (ours == theirs) continue;
-      return bad_input(
-          fmt::format("not parts of the same work: {} is {} in one and {} in the other", fact.name, ours, theirs));
+      return bad_input(fmt::format("these shards do not belong together: {} is {} in one and {} in the other",
+                                   fact.name, ours, theirs));
     }
   }
   if (a.samples == b.samples && a.step == b.step) return {};
   return bad_input(
-      fmt::format("not parts of the same work: {} samples in one and {} in the other", a.samples, b.samples));
+      fmt::format("these shards do not belong together: {} samples in one and {} in the other", a.samples, b.samples));
 }
 
 }  // namespace
@@ -64,9 +64,9 @@ Expected<void> Manifest::join(const Manifest& other) {
         return bad_input(fmt::format("shard {} is in both", text_of(theirs.shard)));
       }
       const bool is_changed = theirs.shard == ours.shard && theirs.hash != ours.hash;
-      return bad_input(fmt::format("{} are in both, in shard {} and in shard {}{}", samples_text(both),
-                                   text_of(ours.shard), text_of(theirs.shard),
-                                   is_changed ? "; their numbers differ: the data changed in between" : ""));
+      return bad_input(fmt::format("{} are in both shard {} and shard {}{}", samples_text(both), text_of(ours.shard),
+                                   text_of(theirs.shard),
+                                   is_changed ? "; their content differs: the data changed in between" : ""));
     }
   }
   std::ranges::copy(other.parts, std::back_inserter(parts));

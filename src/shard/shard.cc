@@ -26,7 +26,7 @@ Expected<Shard> read_shard(std::string_view text) {
   Shard shard;
   if (slash == std::string_view::npos || !read_number(text.substr(0, slash), shard.index) ||
       !read_number(text.substr(slash + 1), shard.count)) {
-    return bad_input(fmt::format("{} is no shard: expected 0/8 for the first of eight", shown(text)));
+    return bad_input(fmt::format("{} is not a shard: expected i/n, as 0/8 for the first of eight", shown(text)));
   }
   if (shard.count == 0 || shard.count > kMaxShards) {
     return bad_input(fmt::format("{}: samples are split into 1 to {} shards", shown(text), kMaxShards));

@@ -88,8 +88,8 @@ void ValueStatistics::merge(const ValueStatistics& other) {
 
 Expected<void> Statistics::merge(const Statistics& other) {
   if (key != other.key) {
-    return bad_input(
-        fmt::format("statistics of two models, or of two versions of one: keys {:016x} and {:016x}", key, other.key));
+    return bad_input(fmt::format(
+        "statistics of different models, or of different versions of one: keys {:016x} and {:016x}", key, other.key));
   }
   for (const auto& [name, theirs] : other.values) {
     const auto ours = values.find(name);
@@ -103,7 +103,7 @@ Expected<void> Statistics::merge(const Statistics& other) {
     }
   }
   if (part.has_value() != other.part.has_value()) {
-    return bad_input("one is of a part of its samples and the other is not: join the parts first");
+    return bad_input("one file is a shard and the other is not: join the shards first");
   }
   if (part) TRY(part->join(*other.part));
   samples += other.samples;

@@ -178,7 +178,7 @@ std::vector<std::byte> write_stats(const Statistics& statistics) {
 }
 
 Expected<Statistics> read_stats(const Blob& file) {
-  if (!is_stats_file(file)) return bad_input("no statistics of `isthmus calibrate`");
+  if (!is_stats_file(file)) return bad_input("not a statistics file of `isthmus calibrate`");
   // The verifier wants the alignment that a mapped file has.
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(file.bytes().data()), file.size());
   if (!stats_fb::VerifyStatisticsBuffer(verifier)) return bad_input("the statistics are damaged");

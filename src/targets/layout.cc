@@ -170,7 +170,7 @@ class Search {
     for (const Reader& reader : readers_[id.index]) {
       const Order& result = order(made(reader.node));
       const auto read = read_order(reader.node, reader.input, result);
-      CHECK(read.has_value(), "a node was given an order that it cannot make");
+      CHECK(read.has_value(), "a node was given a layout that it cannot produce");
       orders.insert(*read);
     }
     orders.erase(order(id));
@@ -203,7 +203,7 @@ class Search {
       min = sum;
       orders_[made(i).index] = candidate;
     }
-    CHECK(min.has_value(), "a node has no order at all");
+    CHECK(min.has_value(), "a node has no layout");
   }
 
   // Which neighbours follow a node to its new order.

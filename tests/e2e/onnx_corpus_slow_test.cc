@@ -45,7 +45,7 @@ Expected<std::vector<Tensor>> interpreted(const fs::path& file, const std::vecto
   return results;
 }
 
-TEST(OnnxCorpus, FloatOutputsAreThoseOfAnotherRuntime) {
+TEST(OnnxCorpus, FloatOutputsAgreeWithTheRecordedOnes) {
   if (!fs::exists(corpus())) GTEST_SKIP() << "no " << corpus();
   constexpr double kShareOfRange = 1e-4;
   // Converted archives round to steps, which different sums of floats may miss by one.
@@ -72,7 +72,7 @@ TEST(OnnxCorpus, FloatOutputsAreThoseOfAnotherRuntime) {
   EXPECT_EQ(count, 70);
 }
 
-TEST(OnnxCorpus, QuantizedOutputsAreThoseOfAnotherRuntimeWithoutItsOptimizations) {
+TEST(OnnxCorpus, QuantizedOutputsEqualTheRecordedUnoptimizedOnes) {
   if (!fs::exists(corpus())) GTEST_SKIP() << "no " << corpus();
   std::size_t count = 0;
   for (const fs::path& file : files_below(corpus() / "quantized")) {

@@ -253,7 +253,7 @@ xnn::Graph one_node(xnn::NodeKind kind) {
       break;
     }
     case xnn::Form::kDead:
-      CHECK(false, "no runtime has this kind of node");
+      CHECK(false, "XNNPACK has no such node");
   }
   return b.graph;
 }

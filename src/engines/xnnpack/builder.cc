@@ -88,7 +88,7 @@ class Builder {
     const xnn_status status =
         xnn_create_runtime_v4(subgraph_.get(), nullptr, nullptr, options_.threads, flags, &runtime);
     if (status != xnn_status_success) {
-      return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take the graph: {}", words(status)));
+      return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK rejects the graph: {}", words(status)));
     }
     live_->runtime.reset(runtime);
     return Runtime(std::move(live_));
@@ -162,7 +162,7 @@ class Builder {
     for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
       const auto& outputs = graph().nodes[i].outputs;
       if (std::ranges::any_of(outputs, [&](std::uint32_t output) { return is_read[output]; })) continue;
-      return within(Expected<void>(bad_input("no node reads its result, and it is no output of the delegate")),
+      return within(Expected<void>(bad_input("its result is never read and is not an output of the delegate")),
                     [&] { return place(i); });
     }
     return {};
@@ -193,7 +193,7 @@ class Builder {
     xnn_subgraph_t subgraph = nullptr;
     const xnn_status made = xnn_create_subgraph(graph().external_count, 0, &subgraph);
     if (made != xnn_status_success) {
-      return fail(ErrorKind::kEnvironment, fmt::format("XNNPACK makes no graph: {}", words(made)));
+      return fail(ErrorKind::kEnvironment, fmt::format("XNNPACK cannot create a graph: {}", words(made)));
     }
     subgraph_.reset(subgraph);
     const std::vector<bool> is_packed = packed_values();
@@ -210,10 +210,9 @@ class Builder {
       std::uint32_t id = xnn::kNone;
       const xnn_status status = define(value, facts_[i].scales, data, id);
       if (status != xnn_status_success) {
-        return fail(
-            ErrorKind::kUnsupported,
-            fmt::format("XNNPACK does not take value {} of the delegate, {} {}: {}", i, xnn::name_of(value.datatype),
-                        text_of(Dims(value.dims.begin(), value.dims.end())), words(status)));
+        return fail(ErrorKind::kUnsupported,
+                    fmt::format("XNNPACK rejects value {} of the delegate, {} {}: {}", i, xnn::name_of(value.datatype),
+                                text_of(Dims(value.dims.begin(), value.dims.end())), words(status)));
       }
       ids_.push_back(id);
     }
@@ -253,7 +252,7 @@ class Builder {
         define_node(subgraph_.get(), {node, inputs, outputs, node.bounds ? node.bounds->min : -kInfinity,
                                       node.bounds ? node.bounds->max : kInfinity});
     if (status == xnn_status_success) return {};
-    return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not take it: {}", words(status)));
+    return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK rejects it: {}", words(status)));
   }
 
   const NamedDataLookup& named_data_;

@@ -45,7 +45,7 @@ class NodeCheck {
       case xnn::Form::kSlice:
         return moves_quantized();
       case xnn::Form::kPad:
-        if (!is_padding(std::get<xnn::PadFields>(node_.fields).value)) return bad_input("it pads with no number");
+        if (!is_padding(std::get<xnn::PadFields>(node_.fields).value)) return bad_input("its padding value is NaN");
         return moves_quantized();
       case xnn::Form::kResizeBilinear: {
         const auto& fields = std::get<xnn::ResizeFields>(node_.fields);
@@ -63,13 +63,13 @@ class NodeCheck {
       case xnn::Form::kElu:
         if (!(std::get<xnn::SlopeFields>(node_.fields).slope > 0) ||
             !is_usable(std::get<xnn::SlopeFields>(node_.fields).slope)) {
-          return bad_input("alpha is not a positive number");
+          return bad_input("alpha is not positive");
         }
         return same_type();
       case xnn::Form::kDead:
         break;
     }
-    return fail(ErrorKind::kUnsupported, "no runtime has this kind of node");
+    return fail(ErrorKind::kUnsupported, "XNNPACK has no such node");
   }
 
  private:
@@ -82,7 +82,7 @@ class NodeCheck {
       names.push_back(input == xnn::kNone ? "nothing" : xnn::name_of(graph_.values[input].datatype));
     }
     return fail(ErrorKind::kUnsupported,
-                fmt::format("it cannot make {} from {}", xnn::name_of(out().datatype), fmt::join(names, ", ")));
+                fmt::format("it cannot compute {} from {}", xnn::name_of(out().datatype), fmt::join(names, ", ")));
   }
 
   Expected<void> check_bounds() const {
@@ -161,7 +161,7 @@ class NodeCheck {
         const xnn::Node* producer = facts_[node_.inputs[0]].producer;
         if (is_8_bit(in()) && producer != nullptr && producer->kind == NodeKind::kMaxPool2d &&
             params_of(in()) != params_of(out())) {
-          return bad_input(fmt::format("it rescales what max pooling made: scale {} and zero point {} to {} and {}",
+          return bad_input(fmt::format("it rescales the result of max pooling: scale {} and zero point {} to {} and {}",
                                        params_of(in()).scale, params_of(in()).zero_point, params_of(out()).scale,
                                        params_of(out()).zero_point));
         }
@@ -210,7 +210,7 @@ class NodeCheck {
     TRY(check_fields(
         {f.pooling_height, f.pooling_width, f.stride_height, f.stride_width, f.dilation_height, f.dilation_width},
         {f.padding_top, f.padding_right, f.padding_bottom, f.padding_left}));
-    if (std::uint64_t{f.pooling_height} * f.pooling_width == 1) return bad_input("a window of one element");
+    if (std::uint64_t{f.pooling_height} * f.pooling_width == 1) return bad_input("its window has one element");
     if (std::uint64_t{f.pooling_height} * f.pooling_width > kMaxField) return bad_input("its window is too large");
     // A window that lies in the padding alone has no element to choose.
     if (std::max(f.padding_top, f.padding_bottom) >= (f.pooling_height - 1) * std::uint64_t{f.dilation_height} + 1 ||
@@ -221,7 +221,7 @@ class NodeCheck {
     if (!is_float(in()) || !is_float(out())) return refuse_types();
     if (node_.kind == NodeKind::kArgMaxPool2d && out(1).datatype != DataType::kI32) return refuse_types();
     if (node_.kind == NodeKind::kAvgPool2d && (f.dilation_height != 1 || f.dilation_width != 1)) {
-      return fail(ErrorKind::kUnsupported, "average pooling with dilation");
+      return fail(ErrorKind::kUnsupported, "average pooling with dilation is not supported");
     }
     return {};
   }
@@ -236,7 +236,7 @@ class NodeCheck {
     std::uint64_t channels = 0;
     std::uint32_t axis = 0;
     if (node_.kind == NodeKind::kFullyConnected) {
-      if (filter.dims.size() != 2) return bad_input("its filter has not two dimensions");
+      if (filter.dims.size() != 2) return bad_input("its filter does not have two dimensions");
       channels = filter.dims[node_.flags & 1u];
       axis = node_.flags & 1u;
     } else {
@@ -258,7 +258,7 @@ class NodeCheck {
         bias_is(DataType::kF32) && node_.kind != NodeKind::kDepthwiseConv2d &&
         node_.kind != NodeKind::kConvTranspose2d) {
       const std::uint32_t inner = node_.kind == NodeKind::kFullyConnected ? 1 : 3;
-      if (std::get<xnn::PerToken>(in().quant).inner_dims != inner) return bad_input("its tokens have another rank");
+      if (std::get<xnn::PerToken>(in().quant).inner_dims != inner) return bad_input("its tokens have the wrong rank");
       return {};
     }
     const bool is_signed = in().datatype == DataType::kQI8 && out().datatype == DataType::kQI8;
@@ -287,16 +287,16 @@ class NodeCheck {
     const std::uint64_t outputs = std::uint64_t{f.groups} * f.group_output_channels;
     std::vector<std::uint64_t> expected{outputs, f.kernel_height, f.kernel_width, f.group_input_channels};
     if (node_.kind == NodeKind::kDepthwiseConv2d) {
-      if (f.group_input_channels != 1) return bad_input("a depthwise convolution has one input channel a group");
+      if (f.group_input_channels != 1) return bad_input("a depthwise convolution needs one input channel per group");
       expected = {1, f.kernel_height, f.kernel_width, outputs};
     }
     if (!std::ranges::equal(filter.dims, expected)) {
-      return bad_input(fmt::format("its filter is [{}], by its fields it should be [{}]", fmt::join(filter.dims, ","),
-                                   fmt::join(expected, ",")));
+      return bad_input(
+          fmt::format("its filter is [{}], expected [{}]", fmt::join(filter.dims, ","), fmt::join(expected, ",")));
     }
     if (node_.kind == NodeKind::kConvTranspose2d &&
         (f.adjustment_height >= f.stride_height || f.adjustment_width >= f.stride_width)) {
-      return bad_input("its adjustment is as large as its stride");
+      return bad_input("its adjustment is not smaller than its stride");
     }
     return {};
   }
@@ -346,7 +346,7 @@ Expected<void> check_value(const xnn::Value& value, const std::vector<float>& sc
     case DataType::kQCI8:
     case DataType::kQCI32:
       TRY(constant_only());
-      if (!std::holds_alternative<xnn::PerChannel>(value.quant)) return bad_input("channels without scales");
+      if (!std::holds_alternative<xnn::PerChannel>(value.quant)) return bad_input("per-channel values without scales");
       if (!std::ranges::all_of(scales, is_usable)) return bad_input("scale is not a positive finite number");
       return {};
     case DataType::kQDI8: {
@@ -365,7 +365,7 @@ Expected<void> check_value(const xnn::Value& value, const std::vector<float>& sc
     case DataType::kBF16:
       break;
   }
-  return fail(ErrorKind::kUnsupported, fmt::format("Isthmus does not run {} values", xnn::name_of(value.datatype)));
+  return fail(ErrorKind::kUnsupported, fmt::format("Isthmus cannot run {} values", xnn::name_of(value.datatype)));
 }
 
 Expected<void> check_node(const xnn::Graph& graph, const xnn::Node& node, const std::vector<ValueFacts>& facts) {

@@ -9,7 +9,7 @@ Expected<void> initialize() {
   static const xnn_status status = xnn_initialize(nullptr);
   if (status == xnn_status_success) return {};
   return fail(ErrorKind::kEnvironment,
-              fmt::format("XNNPACK does not start: {} (are /proc and /sys mounted?)", words(status)));
+              fmt::format("XNNPACK cannot start: {} (are /proc and /sys mounted?)", words(status)));
 }
 
 std::string_view words(xnn_status status) {

@@ -13,7 +13,7 @@ namespace {
 
 Expected<void> check(xnn_status status, std::string_view what) {
   if (status == xnn_status_success) return {};
-  return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK does not {} the delegate: {}", what, words(status)));
+  return fail(ErrorKind::kUnsupported, fmt::format("XNNPACK cannot {} the delegate: {}", what, words(status)));
 }
 
 bool is_quantized_mean(const xnn::Graph& graph, const xnn::Node& node) {
@@ -49,7 +49,7 @@ std::uint64_t Runtime::bytes() const { return live_->bytes; }
 
 Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
   Live& live = *live_;
-  if (inputs.size() != externals_.size()) return bad_input("not as many shapes as the delegate has arguments");
+  if (inputs.size() != externals_.size()) return bad_input("the number of shapes differs from the number of arguments");
   const auto externals = [&] {
     std::vector<Dims> result(externals_.size());
     for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
@@ -82,7 +82,7 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
   if (live.plans_declared_first) {
     for (std::size_t i = 0; i < live.graph.values.size(); ++i) {
       if (std::ranges::equal(shapes[i], live.graph.values[i].dims, std::ranges::less_equal())) continue;
-      return bad_input(fmt::format("value {} is {}, larger than it was declared", i, text_of(shapes[i])));
+      return bad_input(fmt::format("value {} is {}, larger than declared", i, text_of(shapes[i])));
     }
     TRY(live.reshape(declared_shapes(live.graph)));
   }
@@ -93,11 +93,11 @@ Expected<std::vector<Dims>> Runtime::reshape(std::span<const Dims> inputs) {
     std::size_t rank = 0;
     Dims dims(xnn::kMaxDimensions);
     TRY(check(xnn_get_external_value_shape(live.runtime.get(), value.external_id, &rank, dims.data()),
-              "know the shapes of"));
+              "infer the shapes of"));
     dims.resize(rank);
     // The caller's buffers are made for our shapes.
     if (dims != shapes[i]) {
-      return bad_input(fmt::format("XNNPACK makes output {} {} where {} is expected", value.external_id, text_of(dims),
+      return bad_input(fmt::format("XNNPACK computes output {} as {}, expected {}", value.external_id, text_of(dims),
                                    text_of(shapes[i])));
     }
   }

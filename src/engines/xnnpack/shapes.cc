@@ -92,7 +92,7 @@ class Inference {
 
   const Dims& in(const xnn::Node& node, std::size_t i = 0) const { return shapes_[node.inputs[i]]; }
   static tl::unexpected<Error> refuse(const Dims& a, const Dims& b) {
-    return bad_input(fmt::format("shapes {} and {} do not fit", text_of(a), text_of(b)));
+    return bad_input(fmt::format("shapes {} and {} do not match", text_of(a), text_of(b)));
   }
 
   Expected<Dims> infer(const xnn::Node& node) {
@@ -133,7 +133,7 @@ class Inference {
       case xnn::Form::kDead:
         break;
     }
-    return fail(ErrorKind::kUnsupported, "no runtime has this kind of node");
+    return fail(ErrorKind::kUnsupported, "XNNPACK has no such node");
   }
 
   Expected<Dims> broadcast(const Dims& a, const Dims& b) const {
@@ -221,7 +221,7 @@ class Inference {
     const bool is_dilated = f.dilation_height > 1 || f.dilation_width > 1;
     if (is_dilated && (reads_beyond(input[1], height, f.padding_top, f.stride_height, f.dilation_height) ||
                        reads_beyond(input[2], width, f.padding_left, f.stride_width, f.dilation_width))) {
-      return fail(ErrorKind::kUnsupported, "its dilation and padding make the library read beyond the image");
+      return fail(ErrorKind::kUnsupported, "its dilation and padding make XNNPACK read past the image");
     }
     TRY(take_windows(height, width, f.pooling_height, f.pooling_width));
     return Dims{input[0], height, width, input[3]};
@@ -236,12 +236,12 @@ class Inference {
     const auto& order = std::get<xnn::TransposeFields>(node.fields).order;
     const Dims& input = in(node);
     if (order.size() != input.size() || order.empty()) {
-      return bad_input(fmt::format("an order of {} axes for {}", order.size(), text_of(input)));
+      return bad_input(fmt::format("a permutation of {} axes for {}", order.size(), text_of(input)));
     }
     std::vector<bool> seen(order.size(), false);
     Dims result;
     for (const std::uint32_t axis : order) {
-      if (axis >= order.size() || seen[axis]) return bad_input("its order is not a permutation");
+      if (axis >= order.size() || seen[axis]) return bad_input("its axes are not a permutation");
       seen[axis] = true;
       result.push_back(input[axis]);
     }

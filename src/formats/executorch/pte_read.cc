@@ -42,7 +42,7 @@ Expected<Layout> find_parts(const Blob& file) {
   const std::uint64_t data_size = length < kHeaderWithDataSize ? 0 : *header.number<std::uint64_t>();
   const auto program = file.part(0, program_size);
   if (!program)
-    return bad_input(fmt::format("cut off: the program has {} bytes, the file {}", program_size, file.size()));
+    return bad_input(fmt::format("truncated: the program has {} bytes, the file {}", program_size, file.size()));
   if (base == 0) return Layout{aligned_for_flatbuffer(*program), Blob()};
   if (base < program_size || base > file.size()) {
     return bad_input(
@@ -51,7 +51,8 @@ Expected<Layout> find_parts(const Blob& file) {
   // Old writers leave the size 0.
   const auto segments = file.part(base, data_size == 0 ? file.size() - base : data_size);
   if (!segments)
-    return bad_input(fmt::format("cut off: {} bytes of segments at {}, the file has {}", data_size, base, file.size()));
+    return bad_input(
+        fmt::format("truncated: {} bytes of segments at {}, the file has {}", data_size, base, file.size()));
   return Layout{aligned_for_flatbuffer(*program), *segments};
 }
 
@@ -142,7 +143,7 @@ class Reader {
   Expected<std::vector<Blob>> initial_values(const Program& program) {
     const auto parts = tables_of(wire_->mutable_data());
     if (parts.empty()) return std::vector<Blob>();
-    if (parts.size() > 1) return fail(ErrorKind::kUnsupported, "more than one segment of them is not read");
+    if (parts.size() > 1) return fail(ErrorKind::kUnsupported, "more than one segment of them is not supported");
     return cut(*parts[0], program, false);
   }
 
@@ -199,7 +200,7 @@ class Reader {
     }
     plan.buffer_sizes = TRY(copier_.numbers<std::int64_t>(wire.buffer_sizes()));
     for (const pte_wire::BufferDevice* device : tables_of(wire.buffer_devices())) {
-      if (device->device() != pte_wire::Device::Cpu) return fail(ErrorKind::kUnsupported, "memory of another device");
+      if (device->device() != pte_wire::Device::Cpu) return fail(ErrorKind::kUnsupported, "memory on another device");
     }
     return plan;
   }
@@ -212,7 +213,7 @@ class Reader {
       case pte_wire::BlobPlace::Inline: {
         const auto blobs = wire_->inline_blobs();
         if (blobs == nullptr || wire.blob()->index() >= blobs->size()) {
-          return bad_input(fmt::format("inline data {} is not there", wire.blob()->index()));
+          return bad_input(fmt::format("inline data {} is missing", wire.blob()->index()));
         }
         delegate.blob = inside(blobs->Get(wire.blob()->index())->bytes());
         break;
@@ -221,7 +222,7 @@ class Reader {
         delegate.blob = TRY(segment(wire.blob()->index()));
         break;
       default:
-        return bad_input("its data are in an unknown place");
+        return bad_input("its data are at an unknown location");
     }
     for (const pte_wire::CompileSpec* spec : tables_of(wire.compile_specs())) {
       if (spec->key() == nullptr || spec->value() == nullptr) return bad_input("a compile spec without key or value");
@@ -289,8 +290,8 @@ class Reader {
     if (!dtype) {
       return fail(ErrorKind::kUnsupported, fmt::format("element type {}", static_cast<int>(wire.scalar_type())));
     }
-    if (wire.storage_offset() != 0) return bad_input("a tensor that begins inside of its storage");
-    if (wire.layout() != 0) return fail(ErrorKind::kUnsupported, "a tensor that is not strided");
+    if (wire.storage_offset() != 0) return bad_input("a tensor with a storage offset");
+    if (wire.layout() != 0) return fail(ErrorKind::kUnsupported, "a tensor without strides");
     Tensor tensor;
     tensor.dtype = *dtype;
     tensor.sizes = TRY(copier_.numbers<std::int32_t>(wire.sizes()));
@@ -307,7 +308,7 @@ class Reader {
         tensor.dynamism = Dynamism::kUnbounded;
         break;
       default:
-        return bad_input("a tensor of an unknown dynamism");
+        return bad_input("a tensor of unknown shape dynamism");
     }
     if (const pte_wire::Allocation* place = wire.allocation()) {
       tensor.allocation =
@@ -315,9 +316,9 @@ class Reader {
     }
     if (const pte_wire::TensorExtra* extra = wire.extra()) {
       if (extra->place() != pte_wire::DataPlace::Segment) {
-        return fail(ErrorKind::kUnsupported, "a tensor whose data lie in another file");
+        return fail(ErrorKind::kUnsupported, "a tensor with data in another file");
       }
-      if (extra->device() != pte_wire::Device::Cpu) return fail(ErrorKind::kUnsupported, "a tensor of another device");
+      if (extra->device() != pte_wire::Device::Cpu) return fail(ErrorKind::kUnsupported, "a tensor on another device");
       tensor.name = TRY(copier_.text(extra->name()));
     }
     return tensor;

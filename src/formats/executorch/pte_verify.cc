@@ -92,7 +92,7 @@ class PlanVerifier {
   Expected<void> check(const IntList& list, std::size_t) const {
     for (const ValueIndex item : list.items) {
       if (item >= plan_.values.size() || !std::holds_alternative<std::int64_t>(plan_.values[item])) {
-        return bad_input(fmt::format("{} in a list of integers is none", item));
+        return bad_input(fmt::format("{} in a list of integers is not an integer", item));
       }
     }
     return {};
@@ -177,7 +177,7 @@ Expected<void> verify(const Program& program) {
   if (program.plans.empty()) return bad_input("the program has no plan");
   std::set<std::string_view> names;
   for (const Plan& plan : program.plans) {
-    if (plan.name.empty() || !names.insert(plan.name).second) return bad_input("plans without names of their own");
+    if (plan.name.empty() || !names.insert(plan.name).second) return bad_input("plans without unique names");
     TRY(within(PlanVerifier(program, plan).run(), [&] { return "plan " + shown(plan.name); }));
   }
   names.clear();

@@ -66,7 +66,7 @@ class NetworkReader {
       }
       if (result[i] < std::numeric_limits<std::int32_t>::min() ||
           result[i] > std::numeric_limits<std::int32_t>::max()) {
-        return bad_input(fmt::format("{} has the number {}", name, result[i]));
+        return bad_input(fmt::format("{} has the value {}", name, result[i]));
       }
     }
     return result;
@@ -184,7 +184,7 @@ std::optional<std::uint64_t> scratch_bytes_of(const Blob& stream) {
 Expected<std::vector<std::byte>> write_stream(const Network& network) {
   const std::string_view commands = network.commands.text();
   if (!commands.starts_with("COP1") && !commands.starts_with("COP2")) {
-    return bad_input("its commands begin with neither COP1 nor COP2");
+    return bad_input("its command stream starts with neither COP1 nor COP2");
   }
   StreamWriter stream;
   TRY(stream.block("vela_bin_stream", {}));

@@ -21,7 +21,7 @@ struct Layout {
 Expected<Layout> find_parts(const Blob& blob) {
   if (blob.size() < 8) return bad_input(fmt::format("{} bytes are too few for a graph", blob.size()));
   if (blob.text().substr(4, 4) != "XH00") return Layout{aligned_for_flatbuffer(blob), Blob()};
-  if (blob.size() < kHeaderBytes) return bad_input("its header is cut off");
+  if (blob.size() < kHeaderBytes) return bad_input("its header is truncated");
   ByteReader header(blob.bytes().subspan(10));
   const std::uint32_t graph_offset = *header.number<std::uint32_t>();
   const std::uint32_t graph_size = *header.number<std::uint32_t>();
@@ -29,7 +29,7 @@ Expected<Layout> find_parts(const Blob& blob) {
   const std::uint64_t constants_size = *header.number<std::uint64_t>();
   const auto graph = blob.part(graph_offset, graph_size);
   const auto constants = blob.part(constants_offset, constants_size);
-  if (!graph || !constants) return bad_input("graph or constants do not lie inside of it");
+  if (!graph || !constants) return bad_input("the graph or its constants are outside of the file");
   if (std::uint64_t{graph_offset} + graph_size > constants_offset) return bad_input("the constants overlap the graph");
   return Layout{aligned_for_flatbuffer(*graph), *constants};
 }
@@ -123,7 +123,7 @@ class Reader {
       if (result.scale_data == 0) result.scale_count = static_cast<std::uint32_t>(result.scales.size());
       return Quant(std::move(result));
     }
-    return bad_input("quantized by unknown parameters");
+    return bad_input("quantized with unknown parameters");
   }
   static Expected<std::uint32_t> axis(std::int32_t wire) {
     if (wire < 0) return bad_input(fmt::format("axis {}", wire));
@@ -240,7 +240,7 @@ class Reader {
   Expected<std::vector<std::uint32_t>> list(const flatbuffers::Vector<std::uint32_t>* wire, std::uint32_t rank) {
     auto result = TRY(copier_.numbers<std::uint32_t>(wire));
     if (result.size() != rank || rank > kMaxDimensions) {
-      return bad_input(fmt::format("a list of {} numbers for {} dimensions", result.size(), rank));
+      return bad_input(fmt::format("a list of {} values for {} dimensions", result.size(), rank));
     }
     return result;
   }

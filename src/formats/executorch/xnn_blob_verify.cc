@@ -21,7 +21,7 @@ constexpr NodeRow kNodes[] = {
 
 const NodeRow& row_of(NodeKind kind) {
   const auto index = static_cast<std::size_t>(kind);
-  CHECK(index >= 1 && index <= std::size(kNodes), "a node kind that is none");
+  CHECK(index >= 1 && index <= std::size(kNodes), "an unknown kind of node");
   return kNodes[index - 1];
 }
 
@@ -157,7 +157,8 @@ class GraphVerifier {
   template <class Scales>
   Expected<void> check_scales(const Scales& quant, std::uint64_t bytes_each) const {
     if (quant.scale_data == 0) {
-      if (quant.scales.size() != quant.scale_count) return bad_input("another number of scales than it says");
+      if (quant.scales.size() != quant.scale_count)
+        return bad_input("the number of scales differs from the declared one");
       return {};
     }
     if (!quant.scales.empty()) return bad_input("scales both here and in a constant");
@@ -173,21 +174,21 @@ class GraphVerifier {
 
   Expected<void> check(const Node& node) {
     const Arity arity = arity_of(node.kind);
-    if (arity.outputs == 0) return fail(ErrorKind::kUnsupported, "no runtime has this kind of node");
+    if (arity.outputs == 0) return fail(ErrorKind::kUnsupported, "XNNPACK has no such node");
     CHECK(node.inputs.size() == arity.inputs && node.outputs.size() == arity.outputs &&
               node.fields.index() == arity.fields,
-          "a node with another number of inputs or other fields than its kind has");
+          "the number of inputs or the fields do not match the kind of node");
     const bool has_bias = form_of(node.kind) == Form::kConv || form_of(node.kind) == Form::kFullyConnected;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNone && has_bias && i == 2) continue;
       if (node.inputs[i] >= graph_.values.size() || !defined_[node.inputs[i]]) {
-        return bad_input(fmt::format("its input {} is value {}, which nothing has defined before", i, node.inputs[i]));
+        return bad_input(fmt::format("its input {} is value {}, which is not defined yet", i, node.inputs[i]));
       }
     }
     for (const std::uint32_t output : node.outputs) {
       if (output >= graph_.values.size())
-        return bad_input(fmt::format("it writes value {}, which is not there", output));
-      if (defined_[output]) return bad_input(fmt::format("it writes value {}, which is defined already", output));
+        return bad_input(fmt::format("it writes value {}, which does not exist", output));
+      if (defined_[output]) return bad_input(fmt::format("it writes value {}, which is already defined", output));
       defined_[output] = true;
     }
     return {};

@@ -63,13 +63,13 @@ Expected<std::uint64_t> number_in(const Fields& fields, const std::string& key, 
 
 Expected<Blob> external_bytes(const Fields& fields, const Source& source, std::uint64_t expected) {
   const auto location = fields.external.find("location");
-  if (location == fields.external.end()) return bad_input("its data lies in another file that is not named");
+  if (location == fields.external.end()) return bad_input("its data is in another file, which is not named");
   const Blob file = TRY(source.external(location->second));
   const std::uint64_t offset = TRY(number_in(fields, "offset", 0));
   const std::uint64_t length = TRY(number_in(fields, "length", expected));
   const auto part = file.part(offset, length);
   if (part) return *part;
-  return bad_input(fmt::format("external data: {} bytes at {} lie beyond the end of {} ({} bytes)", length, offset,
+  return bad_input(fmt::format("external data: {} bytes at {} are past the end of {} ({} bytes)", length, offset,
                                shown(location->second), file.size()));
 }
 
@@ -80,7 +80,7 @@ Expected<TensorView> view_of(const Fields& fields, const Source& source) {
   for (const std::int64_t dim : fields.dims) {
     if (dim < 0) return bad_input(fmt::format("a size is {}", dim));
     const auto product = multiply_sizes(bytes, static_cast<std::uint64_t>(dim));
-    if (!product) return bad_input("a tensor of too many elements to count");
+    if (!product) return bad_input("a tensor with too many elements");
     bytes = *product;
   }
   Blob data;
@@ -89,19 +89,19 @@ Expected<TensorView> view_of(const Fields& fields, const Source& source) {
   } else if (fields.raw) {
     data = part_of(source, *fields.raw);
   } else if (!fields.floats.empty()) {
-    if (dtype != DType::kF32 && dtype != DType::kC64) return bad_input("float_data of a tensor of other numbers");
+    if (dtype != DType::kF32 && dtype != DType::kC64) return bad_input("float_data of a tensor of another type");
     data = joined(source, fields.floats);
   } else if (!fields.doubles.empty()) {
-    if (dtype != DType::kF64 && dtype != DType::kC128) return bad_input("double_data of a tensor of other numbers");
+    if (dtype != DType::kF64 && dtype != DType::kC128) return bad_input("double_data of a tensor of another type");
     data = joined(source, fields.doubles);
   } else if (!fields.integers.empty()) {
     if (dtype == DType::kF32 || dtype == DType::kF64 || is_complex(dtype)) {
-      return bad_input("a list of integers in a tensor of floats");
+      return bad_input("integer data in a tensor of floats");
     }
     data = narrowed(fields.integers, size_of(dtype));
   }
   if (data.size() != bytes) {
-    return bad_input(fmt::format("it has {} bytes of data, its type and sizes need {}", data.size(), bytes));
+    return bad_input(fmt::format("it has {} bytes of data, but its type and shape need {}", data.size(), bytes));
   }
   std::vector<std::int64_t> strides = row_major_strides(fields.dims);
   return make_tensor_view(dtype, fields.dims, std::move(strides), 0, std::move(data));
@@ -194,14 +194,14 @@ ExternalFiles files_in(std::string folder) {
     };
     const fs::path path(location);
     if (location.empty() || location.find('\0') != std::string::npos) return refused("not the name of a file");
-    if (path.is_absolute()) return refused("a path from the root; it must lie in the folder of the model");
+    if (path.is_absolute()) return refused("an absolute path; external data must be in the folder of the model");
     std::error_code error;
     const fs::path root = fs::weakly_canonical(folder.empty() ? fs::path(".") : fs::path(folder), error);
     if (error) return refused(error.message());
     const fs::path full = fs::weakly_canonical(root / path, error);
     if (error) return refused(error.message());
     const auto [end, rest] = std::ranges::mismatch(root, full);
-    if (end != root.end()) return refused("it leads out of the folder of the model");
+    if (end != root.end()) return refused("it is outside of the folder of the model");
     Blob blob = TRY(map_file(full.string()));
     mapped->emplace(location, blob);
     return blob;

@@ -49,7 +49,7 @@ enum Opcode : std::uint8_t {
   kLong1 = 0x8a,
 };
 
-tl::unexpected<Error> cut_off() { return bad_input("the pickle is cut off"); }
+tl::unexpected<Error> cut_off() { return bad_input("the pickle is truncated"); }
 
 }  // namespace
 
@@ -152,7 +152,7 @@ class Machine {
   std::size_t poppable() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
   Expected<Index> pop() {
-    if (poppable() == 0) return bad_input("the pickle takes a value from an empty stack");
+    if (poppable() == 0) return bad_input("the pickle pops from an empty stack");
     const Index top = stack_.back();
     stack_.pop_back();
     return top;
@@ -215,7 +215,7 @@ class Machine {
     const auto size = reader_.number<std::uint32_t>();
     const auto bytes = size ? reader_.take(*size) : std::nullopt;
     if (!bytes) return cut_off();
-    if (!is_utf8(text_of(*bytes))) return bad_input("a text that is not UTF-8");
+    if (!is_utf8(text_of(*bytes))) return bad_input("a string that is not UTF-8");
     return push(Kind::kText, Payload{.text = text_of(*bytes)});
   }
 
@@ -225,15 +225,15 @@ class Machine {
     if (!name) return cut_off();
     const auto known = find_global(*module, *name);
     if (!known) {
-      return fail(ErrorKind::kUnsupported, fmt::format("the pickle asks for {} of {}; a reader builds only tensors and "
-                                                       "plain values",
-                                                       shown(*name), shown(*module)));
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the pickle refers to {} of {}; only tensors and plain values are supported",
+                              shown(*name), shown(*module)));
     }
     return push(Kind::kGlobal, Payload{.where = *known});
   }
 
   Expected<void> container(Kind kind, std::size_t count) {
-    if (poppable() < count) return bad_input("the pickle takes a value from an empty stack");
+    if (poppable() < count) return bad_input("the pickle pops from an empty stack");
     std::vector<Index> taken(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
     stack_.resize(stack_.size() - count);
     heap_.containers_.push_back(std::move(taken));
@@ -241,10 +241,10 @@ class Machine {
   }
 
   Expected<void> extend(Kind kind, std::size_t count) {
-    if (poppable() < count + 1) return bad_input("the pickle takes a value from an empty stack");
+    if (poppable() < count + 1) return bad_input("the pickle pops from an empty stack");
     const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
     const Cell& target = cell(*(first - 1));
-    if (target.kind != kind) return bad_input("items are added to what cannot have them");
+    if (target.kind != kind) return bad_input("items are added to a value that is not a container");
     if (kind == Kind::kDict && count % 2 != 0) return bad_input("a key of a dict without a value");
     std::vector<Index>& held = heap_.containers_[target.payload.where];
     held.insert(held.end(), first, stack_.end());
@@ -256,7 +256,7 @@ class Machine {
   Expected<void> put() {
     const auto slot = reader_.number<Unsigned>();
     if (!slot) return cut_off();
-    if (poppable() == 0) return bad_input("the pickle remembers a value of an empty stack");
+    if (poppable() == 0) return bad_input("the pickle memoizes from an empty stack");
     // Writers count up from zero, and each turn costs bytes.
     if (*slot >= byte_count_) return bad_input(fmt::format("memo {} in a pickle of {} bytes", *slot, byte_count_));
     if (*slot >= memo_.size()) memo_.resize(std::size_t{*slot} + 1, kNothing);
@@ -269,7 +269,7 @@ class Machine {
     const auto slot = reader_.number<Unsigned>();
     if (!slot) return cut_off();
     if (*slot >= memo_.size() || memo_[*slot] == kNothing) {
-      return bad_input(fmt::format("memo {} is read before it is written", *slot));
+      return bad_input(fmt::format("memo {} is read before it is set", *slot));
     }
     stack_.push_back(memo_[*slot]);
     return {};
@@ -300,7 +300,7 @@ class Machine {
   Expected<void> apply(const Global& function, const std::vector<Index>& arguments) {
     switch (function.role) {
       case Role::kOrderedDict:
-        if (!arguments.empty()) return bad_input("OrderedDict is expected to be made empty");
+        if (!arguments.empty()) return bad_input("expected an empty OrderedDict");
         return container(Kind::kDict, 0);
       case Role::kRebuildTensor:
       case Role::kRebuildTensorV3:
@@ -333,12 +333,12 @@ class Machine {
     // Views that negate or conjugate when read: they are not exported.
     if (arguments.size() > needed && !has(needed, Kind::kNone) &&
         !(has(needed, Kind::kDict) && items(arguments[needed]).empty())) {
-      return fail(ErrorKind::kUnsupported, "a tensor with metadata (a lazy conjugate or negative) is not read");
+      return fail(ErrorKind::kUnsupported, "a tensor with metadata (a lazy conjugate or negative) is not supported");
     }
     const Index storage = cell(arguments[0]).payload.where;
     auto dtype = heap_.storages_[storage].dtype;
     if (names_dtype) dtype = known_globals()[cell(arguments[6]).payload.where].dtype;
-    if (!dtype) return bad_input("a tensor of no known element type");
+    if (!dtype) return bad_input("a tensor of unknown element type");
     heap_.tensors_.push_back({*dtype, storage, cell(arguments[1]).payload.integer, arguments[2], arguments[3]});
     return push(Kind::kTensor, Payload{.where = static_cast<Index>(heap_.tensors_.size() - 1)});
   }
@@ -349,7 +349,7 @@ class Machine {
     if (!is_call) return bad_input("_rebuild_from_type_v2 is called with arguments of the wrong kind");
     const Global& function = known_globals()[cell(arguments[0]).payload.where];
     // One level only, so that no chain of calls can be walked again and again.
-    if (function.role == Role::kRebuildFromType) return bad_input("_rebuild_from_type_v2 is asked to call itself");
+    if (function.role == Role::kRebuildFromType) return bad_input("_rebuild_from_type_v2 calls itself");
     return apply(function, items(arguments[2]));
   }
 
@@ -358,8 +358,7 @@ class Machine {
     TRY(pop());
     if (poppable() == 0 || cell(stack_.back()).kind != Kind::kDict) {
       return fail(ErrorKind::kUnsupported,
-                  "the pickle sets the state of an object; a reader builds only tensors and "
-                  "plain values");
+                  "the pickle sets the state of an object; only tensors and plain values are supported");
     }
     return {};
   }
@@ -375,7 +374,7 @@ class Machine {
 
 Expected<Heap> Heap::read(std::span<const std::byte> bytes) {
   if (bytes.size() > kMaxBytes) {
-    return bad_input(fmt::format("a pickle of {} bytes; at most {} are read", bytes.size(), kMaxBytes));
+    return bad_input(fmt::format("a pickle of {} bytes; at most {} are supported", bytes.size(), kMaxBytes));
   }
   Heap heap;
   TRY(Machine(bytes, heap).run());

@@ -60,14 +60,13 @@ Expected<std::string> find_model(const Zip& zip, std::string_view root) {
   if (models.size() == 1) return models.front();
   if (std::ranges::find(models, "model") != models.end()) return "model";
   if (models.empty()) {
-    return bad_input(
-        fmt::format("the archive holds no exported program: it has no entry {}", shown(folder + "*.json")));
+    return bad_input(fmt::format("the archive has no exported program: entry {} is missing", shown(folder + "*.json")));
   }
   constexpr std::size_t kMaxShown = 20;
   models.resize(std::min(models.size(), kMaxShown));
   for (std::string& name : models) name = shown(name);
   return bad_input(
-      fmt::format("the package holds several programs, and none is named \"model\": {}", fmt::join(models, ", ")));
+      fmt::format("the package has several programs, but none is named \"model\": {}", fmt::join(models, ", ")));
 }
 
 Expected<Container> packaged_container(Zip& zip, std::string_view root) {
@@ -80,9 +79,8 @@ Expected<Container> packaged_container(Zip& zip, std::string_view root) {
   if (const ZipEntry* order = zip.find(folder + "byteorder")) {
     const Blob text = TRY(zip.read(*order));
     if (text.text() != "little") {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("entry {} says {}; only archives of little-endian machines are read", shown(order->name),
-                              shown(text.text())));
+      return fail(ErrorKind::kUnsupported, fmt::format("entry {} says {}; only little-endian archives are supported",
+                                                       shown(order->name), shown(text.text())));
     }
   }
   const std::string model = TRY(find_model(zip, root));

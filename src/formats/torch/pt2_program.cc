@@ -173,7 +173,7 @@ Expected<void> read_versions(Value top, Program& program) {
   program.schema_major = TRY(major.as_integer());
   if (const auto minor = TRY(version.find("minor"))) program.schema_minor = TRY(minor->as_integer());
   if (program.schema_major != kTorchSchema) {
-    return major.error(fmt::format("schema version {} is not read, only {} is: export the model with a newer torch",
+    return major.error(fmt::format("schema version {} is not supported, only {}: export the model with a newer torch",
                                    program.schema_major, kTorchSchema),
                        ErrorKind::kUnsupported);
   }

@@ -15,7 +15,7 @@ namespace {
 
 Expected<std::int64_t> constant(const SymInt& size) {
   if (const auto* number = std::get_if<std::int64_t>(&size)) return *number;
-  return bad_input("its sizes, strides and offset are expected to be numbers");
+  return bad_input("its sizes, strides and offset must be numbers");
 }
 
 Expected<std::vector<std::int64_t>> constants(const std::vector<SymInt>& sizes) {
@@ -29,11 +29,12 @@ Expected<TensorView> read_raw_tensor(Zip& zip, std::string_view folder, json::Va
   const auto pickled = TRY(payload.find("use_pickle"));
   const auto described = TRY(payload.find("tensor_meta"));
   if (!described || (pickled && TRY(pickled->as_bool()))) {
-    return payload.error("a pickled object (a tensor subclass or a custom class); only plain tensors are read",
+    return payload.error("a pickled object (a tensor subclass or a custom class); only plain tensors are supported",
                          ErrorKind::kUnsupported);
   }
   const TensorMeta meta = TRY(read_tensor_meta(*described));
-  if (meta.layout != Layout::kStrided) return described->error("a sparse tensor is not read", ErrorKind::kUnsupported);
+  if (meta.layout != Layout::kStrided)
+    return described->error("sparse tensors are not supported", ErrorKind::kUnsupported);
   const std::string path = std::string(folder) + TRY(read_text(TRY(payload.get("path_name"))));
   const ZipEntry* entry = zip.find(path);
   if (entry == nullptr) return payload.error(fmt::format("its entry {} is missing from the archive", shown(path)));

@@ -18,7 +18,7 @@ class SavedFile {
     constexpr std::string_view kPickle = "/data.pkl";
     const auto& entries = saved.zip_.entries();
     const auto pickle = std::ranges::find_if(entries, [&](const ZipEntry& e) { return e.name.ends_with(kPickle); });
-    if (pickle == entries.end()) return bad_input("no file of torch.save: it has no entry data.pkl");
+    if (pickle == entries.end()) return bad_input("not a file of torch.save: it has no entry data.pkl");
     saved.folder_ = pickle->name.substr(0, pickle->name.size() - kPickle.size() + 1);
     if (const ZipEntry* order = saved.zip_.find(saved.folder_ + "byteorder")) {
       if (TRY(saved.zip_.read(*order)).text() != "little") {
@@ -50,12 +50,12 @@ class SavedFile {
   static Expected<std::vector<std::int64_t>> integers(pickle::Value tuple) {
     constexpr std::size_t kMaxAxes = 64;
     if (tuple.item_count() > kMaxAxes) {
-      return bad_input(fmt::format("a tensor of {} dimensions; at most {} are read", tuple.item_count(), kMaxAxes));
+      return bad_input(
+          fmt::format("a tensor of {} dimensions; at most {} are supported", tuple.item_count(), kMaxAxes));
     }
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < tuple.item_count(); ++i) {
-      if (tuple.item(i).kind() != pickle::Kind::kInteger)
-        return bad_input("sizes and strides are expected to be integers");
+      if (tuple.item(i).kind() != pickle::Kind::kInteger) return bad_input("sizes and strides must be integers");
       numbers.push_back(tuple.item(i).as_integer());
     }
     return numbers;
@@ -77,7 +77,7 @@ Expected<std::map<std::string, TensorView, std::less<>>> read_saved_tensors(cons
   std::map<std::string, TensorView, std::less<>> tensors;
   for (std::size_t i = 0; i < root.item_count(); i += 2) {
     const pickle::Value key = root.item(i), value = root.item(i + 1);
-    if (key.kind() != pickle::Kind::kText) return bad_input("expected a text as key of every tensor");
+    if (key.kind() != pickle::Kind::kText) return bad_input("expected a string as the key of each tensor");
     const std::string name(key.as_text());
     if (value.kind() != pickle::Kind::kTensor) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} is not a tensor", shown(name)));

@@ -18,11 +18,11 @@ class Reader {
 
   Expected<Graph> run() {
     const auto* wire = verified_root<tosa_wire::Graph>(file_, "TOSA");
-    if (wire == nullptr) return bad_input("its flatbuffer is damaged, or no TOSA graph");
+    if (wire == nullptr) return bad_input("its flatbuffer is damaged or not a TOSA graph");
     const tosa_wire::Version& version = *wire->version();
     graph_.version = {version.major(), version.minor(), version.patch(), version.draft()};
     if (graph_.version.major != 1) {
-      return fail(ErrorKind::kUnsupported, fmt::format("version {}.{}.{}, but only 1.x is read", version.major(),
+      return fail(ErrorKind::kUnsupported, fmt::format("version {}.{}.{} is not supported, only 1.x", version.major(),
                                                        version.minor(), version.patch()));
     }
     const tosa_wire::Block& block = *TRY(only_block(*wire));
@@ -46,7 +46,7 @@ class Reader {
     if (regions.size() != 1 || regions[0]->blocks() == nullptr || regions[0]->blocks()->size() != 1) {
       return fail(
           ErrorKind::kUnsupported,
-          fmt::format("{} regions, or not one block in the only one: control flow is not read", regions.size()));
+          fmt::format("{} regions, or several blocks in a region: control flow is not supported", regions.size()));
     }
     return regions[0]->blocks()->Get(0);
   }
@@ -80,8 +80,7 @@ class Reader {
   }
   Expected<void> add_tensor(const tosa_wire::Tensor& wire) {
     if (wire.is_variable() || wire.is_unranked() || wire.data_size() != 0) {
-      return fail(ErrorKind::kUnsupported,
-                  "variables, tensors of unknown rank and data outside of the file are not read");
+      return fail(ErrorKind::kUnsupported, "variables, tensors of unknown rank and external data are not supported");
     }
     Value value;
     value.type = TRY(type(wire.type()));
@@ -170,7 +169,7 @@ class Reader {
 
   static Expected<Fields> fields(const tosa_wire::Nothing&) { return Fields(Nothing{}); }
   static Expected<Fields> fields(const tosa_wire::NotRead&) {
-    return fail(ErrorKind::kUnsupported, "operators of this kind are not read");
+    return fail(ErrorKind::kUnsupported, "operators of this kind are not supported");
   }
   static Expected<Fields> fields(const tosa_wire::Axis& wire) { return Fields(Axis{wire.axis()}); }
   static Expected<Fields> fields(const tosa_wire::AxisNan& wire) {

@@ -30,7 +30,7 @@ constexpr Op kOpList[] = {
 
 const OpRow& row_of(Op op) {
   const auto index = static_cast<std::size_t>(op);
-  CHECK(index >= 1 && index <= std::size(kOps), "an operator that is none");
+  CHECK(index >= 1 && index <= std::size(kOps), "an unknown operator");
   return kOps[index - 1];
 }
 
@@ -78,7 +78,7 @@ class GraphVerifier {
     for (const std::int32_t size : value.shape) {
       if (size < min) return bad_input(fmt::format("a size of {}", size));
     }
-    if (value.type == Type::kShape && value.shape.size() != 1) return bad_input("a shape has one number of sizes");
+    if (value.type == Type::kShape && value.shape.size() != 1) return bad_input("a shape needs one rank");
     const auto needed = byte_count(value.type, value.shape);
     if (!needed) return bad_input("its size overflows");
     if (value.data.size() != 0 && value.data.size() != *needed) {
@@ -100,14 +100,14 @@ class GraphVerifier {
   Expected<void> check(const Operator& op) {
     const OpRow& row = row_of(op.op);
     if (std::holds_alternative<NotRead>(row.fields)) {
-      return fail(ErrorKind::kUnsupported, "operators of this kind are not read");
+      return fail(ErrorKind::kUnsupported, "operators of this kind are not supported");
     }
     if (op.fields.index() != row.fields.index()) return bad_input("its attributes are those of another operator");
     TRY(check_inputs(op, row));
     if (op.outputs.size() != 1) return bad_input(fmt::format("{} outputs instead of 1", op.outputs.size()));
     const ValueIndex output = op.outputs[0];
     if (output >= graph_.values.size()) return bad_input("its output is not a value");
-    if (defined_[output]) return bad_input(fmt::format("{} is defined already", name(output)));
+    if (defined_[output]) return bad_input(fmt::format("{} is already defined", name(output)));
     defined_[output] = true;
     const Value& value = graph_.values[output];
     const bool makes_shape = row.inputs == "S";

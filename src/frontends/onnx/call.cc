@@ -172,7 +172,7 @@ Expected<Entity> Loader::made_call(const Visit& visit, std::string_view target, 
 Expected<Loader::Entities> Loader::read_call(const Visit& visit, ForeignAttrs attrs, std::vector<TensorEntity> tensors,
                                              const std::vector<std::string>& outputs) {
   const Spelling* spelling = find_spelling(attrs.target).spelling;
-  if (spelling == nullptr) return keep_foreign(visit, std::move(attrs), tensors, "no op of the table has this name");
+  if (spelling == nullptr) return keep_foreign(visit, std::move(attrs), tensors, "Isthmus does not know this operator");
   std::vector<ValueId> inputs;
   for (const TensorEntity& tensor : tensors) inputs.push_back(tensor.inner);
   const std::size_t first_node = inner_.nodes().size();

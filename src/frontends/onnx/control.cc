@@ -15,10 +15,10 @@ constexpr std::int64_t kMaxTurns = 4096;
 tl::unexpected<Error> real_control_flow(std::string_view what) {
   return fail(
       ErrorKind::kUnsupported,
-      fmt::format("{} is known only when the model runs: control flow cannot be compiled. Give sizes "
-                  "(--shape) or an input that is always the same (--constant) if it depends on these, or export "
-                  "each branch as a model of its own",
-                  what));
+      fmt::format(
+          "{} is known only at run time: control flow cannot be compiled. If it depends on shapes or on an input that "
+          "never changes, fix these with --shape or --constant; otherwise export each branch as a separate model",
+          what));
 }
 
 TensorView scalar_view(DType dtype, std::int64_t value) {
@@ -112,22 +112,22 @@ Expected<Loader::Entities> Loader::loop(const Visit& visit) {
   }
   Entities carried;
   for (std::size_t i = 2; i < visit.node.inputs.size(); ++i) carried.push_back(TRY(input(visit, i)));
-  if (body->outputs.size() < carried.size() + 1) return bad_input("the body returns less than is carried");
+  if (body->outputs.size() < carried.size() + 1) return bad_input("the body returns fewer values than it carries");
   std::vector<Entities> scanned(body->outputs.size() - 1 - carried.size());
   for (std::int64_t turn = 0; goes_on != 0 && (!has_count || turn < *turns); ++turn) {
-    if (turn >= kMaxTurns) return fail(ErrorKind::kUnsupported, fmt::format("more than {} turns", kMaxTurns));
+    if (turn >= kMaxTurns) return fail(ErrorKind::kUnsupported, fmt::format("more than {} iterations", kMaxTurns));
     Entities inputs{Entity{constant(scalar_view(DType::kI64, turn), "turn", {})},
                     Entity{constant(scalar_view(DType::kBool, 1), "goes_on", {})}};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     const Entities results = TRY(inlined(*body, inputs));
     const auto known = known_integer(results[0]);
-    if (!known) return real_control_flow("whether it goes on");
+    if (!known) return real_control_flow("its condition");
     goes_on = *known;
     for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = results[i + 1];
     for (std::size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(results[i + 1 + carried.size()]);
   }
   for (const Entities& list : scanned) {
-    if (list.empty()) return fail(ErrorKind::kUnsupported, "a loop without turns that returns what its turns made");
+    if (list.empty()) return fail(ErrorKind::kUnsupported, "a loop without iterations returns results of an iteration");
     carried.push_back(TRY(stacked(visit, list, 0)));
   }
   return carried;
@@ -140,7 +140,7 @@ Expected<Loader::Entities> Loader::scan(const Visit& visit) {
   const auto count = static_cast<std::size_t>(visit.integer("num_scan_inputs", 0));
   const bool is_old = opset({}) < 9;
   const std::size_t given = visit.node.inputs.size();
-  if (count < 1 || count + (is_old ? 1 : 0) > given) return bad_input("no input is taken apart");
+  if (count < 1 || count + (is_old ? 1 : 0) > given) return bad_input("no input is scanned");
   Entities all;
   for (std::size_t i = is_old ? 1 : 0; i < given; ++i) all.push_back(TRY(input(visit, i)));
   if (!is_old) return scan_once(visit, *body, all, count);
@@ -172,16 +172,17 @@ Expected<Loader::Entities> Loader::scan_once(const Visit& visit, const Graph& bo
   Entities states(all.begin(), all.end() - static_cast<std::ptrdiff_t>(count));
   const Entities apart(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
   const auto* first = std::get_if<TensorEntity>(&apart[0].value);
-  if (first == nullptr) return bad_input("what is taken apart is not a tensor");
+  if (first == nullptr) return bad_input("the scanned input is not a tensor");
   const Shape shape = inner_.type(first->inner).shape;
   const std::int64_t axis =
       item_of(axes, 0) < 0 ? item_of(axes, 0) + static_cast<std::int64_t>(shape.size()) : item_of(axes, 0);
   if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) return bad_input(fmt::format("axis {}", axis));
   const Dim size = shape[static_cast<std::size_t>(axis)];
-  if (!size.is_fixed()) return real_control_flow("its number of turns");
+  if (!size.is_fixed()) return real_control_flow("its number of iterations");
   const std::int64_t turns = size.value();
-  if (turns > kMaxTurns) return fail(ErrorKind::kUnsupported, fmt::format("more than {} turns", kMaxTurns));
-  if (body.outputs.size() < states.size() || turns < 1) return bad_input("the body returns less than is carried");
+  if (turns > kMaxTurns) return fail(ErrorKind::kUnsupported, fmt::format("more than {} iterations", kMaxTurns));
+  if (body.outputs.size() < states.size() || turns < 1)
+    return bad_input("the body returns fewer values than it carries");
   std::vector<Entities> scanned(body.outputs.size() - states.size());
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     Entities inputs = states;

@@ -46,7 +46,7 @@ class InputFixer {
         return {};
       }
       if (shape->size() != sizes.size()) {
-        return bad_input(fmt::format("--shape {}: the input has {} axes, {} sizes were asked for", shown(name),
+        return bad_input(fmt::format("--shape {}: the input has {} axes, but {} sizes are given", shown(name),
                                      shape->size(), sizes.size()));
       }
       for (std::size_t axis = 0; axis < sizes.size(); ++axis) TRY(fix(i, axis, sizes[axis]));
@@ -74,7 +74,7 @@ class InputFixer {
   void say_what_is_fixed() const {
     for (const auto& [name, value] : numbers_) {
       diagnostics_.note("fixed-size", "",
-                        fmt::format("the size {} is fixed to {}, as asked for", onnx::symbol_name(name), value));
+                        fmt::format("dimension {} is fixed to {}, as requested", onnx::symbol_name(name), value));
     }
   }
 

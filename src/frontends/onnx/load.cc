@@ -86,7 +86,7 @@ Expected<TensorType> Loader::input_type(const ValueInfo& info) {
   }
   if (!type.shape) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("input {} has no shape, not even a rank: export the model with the shape of its inputs",
+                fmt::format("input {} has no shape and no rank: export the model with the shapes of its inputs",
                             shown(info.name)));
   }
   TensorType result{TRY(within(dtype_from_onnx(type.element), [&] { return "input " + shown(info.name); })), {}};
@@ -146,7 +146,7 @@ Expected<void> Loader::load_nodes(const std::vector<Node>& nodes) {
 
 Expected<void> Loader::load_node(const Node& node) {
   if (++calls_ > kMaxCalls || inner_.nodes().size() > kMaxNodes) {
-    return fail(ErrorKind::kUnsupported, "too many nodes once loops and recurrent layers are unrolled");
+    return fail(ErrorKind::kUnsupported, "too many nodes after unrolling loops and recurrent layers");
   }
   Visit visit{node, {}, origin_of(node)};
   for (const Attribute& attribute : node.attributes) {

@@ -32,7 +32,7 @@ Expected<Loader::Entities> Loader::sequence(OnnxStructure kind, const Visit& vis
     std::int64_t at = otherwise;
     if (!std::holds_alternative<NoEntity>(given.value)) {
       const auto known = known_integer(given);
-      if (!known) return fail(ErrorKind::kUnsupported, "a position in a sequence is known only when the model runs");
+      if (!known) return fail(ErrorKind::kUnsupported, "a position in a sequence is known only at run time");
       at = *known;
     }
     if (at < 0) at += static_cast<std::int64_t>(size);
@@ -131,7 +131,7 @@ Expected<Loader::Entities> Loader::split_to_sequence(const Visit& visit) {
     keepdims = visit.integer("keepdims", 1) != 0;
   } else {
     const auto known = known_list(given);
-    if (!known) return fail(ErrorKind::kUnsupported, "the sizes of a split are known only when the model runs");
+    if (!known) return fail(ErrorKind::kUnsupported, "the sizes of a split are known only at run time");
     const bool is_scalar = inner_.type(std::get<TensorEntity>(given.value).inner).rank() == 0;
     parts = *known;
     if (is_scalar) {

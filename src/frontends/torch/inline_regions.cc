@@ -125,8 +125,8 @@ class Inliner {
     const auto* const wrapper = std::ranges::find(kWrappers, target, &Wrapper::target);
     if (wrapper == std::end(kWrappers)) {
       return fail(ErrorKind::kUnsupported,
-                  "control flow cannot be compiled: it runs a subgraph as often as the numbers tell. Write the loop "
-                  "with a fixed number of steps, so that torch.export unrolls it, or export one step as a model");
+                  "control flow cannot be compiled: the number of iterations depends on data. Write the loop with a "
+                  "fixed number of steps, so that torch.export unrolls it, or export one step as a model");
     }
     if (wrapper->lowers_precision != 0) TRY(demand_off(node, wrapper->lowers_precision));
     const auto region = std::ranges::find_if(node.inputs, region_in);
@@ -150,9 +150,9 @@ class Inliner {
     const bool* is_on = i < node.inputs.size() ? std::get_if<bool>(&node.inputs[i].value) : nullptr;
     if (is_on == nullptr) return bad_input(fmt::format("argument {} is not a bool", i));
     if (!*is_on) return {};
-    return fail(ErrorKind::kUnsupported,
-                "autocast is on in this region, so that PyTorch computes it in a narrower float; export the model "
-                "without torch.autocast");
+    return fail(
+        ErrorKind::kUnsupported,
+        "autocast is on here, so PyTorch computes in a narrower float type; export the model without torch.autocast");
   }
 
   static Expected<void> demand_same_count(const Arguments& found, const Arguments& expected) {

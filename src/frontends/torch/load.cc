@@ -379,7 +379,7 @@ class Loader {
         spec.kind == pt2::OutputKind::kInputMutation || buffer == by_fqn_.end() ? spec.target : buffer->second;
     const auto id = graph_.find(name);
     const bool is_place = id && graph_[*id].kind != ValueKind::kResult;
-    if (!is_place) return bad_input(fmt::format("the model writes to {}, which it does not have", shown(spec.target)));
+    if (!is_place) return bad_input(fmt::format("the model writes to {}, which does not exist", shown(spec.target)));
     return name;
   }
 
@@ -393,7 +393,7 @@ class Loader {
       if (values.size() == 1 && std::holds_alternative<TensorArg>(std::get<ArgValue>(output.value).value)) {
         output.value = values[0];
       } else if (!values.empty()) {
-        return bad_input("an output of the model is a list; each leaf is expected to be an output of its own");
+        return bad_input("an output of the model is a list; return each tensor as a separate output");
       }
       switch (spec.kind) {
         case pt2::OutputKind::kUser:
@@ -424,8 +424,8 @@ class Loader {
       if (graph_.constant(target) != nullptr) graph_.make_state(target);
       if (graph_[target].kind == ValueKind::kInput) {
         diagnostics_.note("input-written", output.target,
-                          fmt::format("the model writes to its input {}: a program writes to its own copy of it, which "
-                                      "only a caller sees that reads the program's inputs afterwards",
+                          fmt::format("the model modifies its input {}: the program modifies its own copy, which "
+                                      "callers see only if they read the program's inputs afterwards",
                                       output.target));
       }
       graph_.add_output(std::move(output));

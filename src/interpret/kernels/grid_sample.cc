@@ -94,7 +94,7 @@ Expected<Tensor> grid_sample(const KernelContext& context) {
     Tensor result = context.result();
     const Tensor& input = context.inputs[0];
     if (result.count() == 0) return result;
-    if (input.count() == 0) return bad_input("grid_sample: pixels are asked of an image that has none");
+    if (input.count() == 0) return bad_input("grid_sample: the image is empty");
     const std::int64_t plane_size = input.size(2) * input.size(3);
     const std::int64_t points = result.size(2) * result.size(3);
     const Number* in = input.data<Number>().data();

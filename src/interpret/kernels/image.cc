@@ -95,7 +95,7 @@ Expected<Tensor> resize2d(const KernelContext& context) {
     Tensor result = context.result();
     const Tensor& input = context.inputs[0];
     if (result.count() == 0) return result;
-    if (input.count() == 0) return bad_input("resize2d: pixels are asked of an image that has none");
+    if (input.count() == 0) return bad_input("resize2d: the image is empty");
     const std::vector<Taps> rows = taps_of<Real>(attrs, input.size(2), result.size(2), 0);
     const std::vector<Taps> columns = taps_of<Real>(attrs, input.size(3), result.size(3), 1);
     const Number* in = input.data<Number>().data();

@@ -22,7 +22,7 @@ Expected<Sizes> positions(const Tensor& index, std::int64_t size) {
   });
   for (std::int64_t& position : result) {
     if (position < -size || position >= size) {
-      return bad_input(fmt::format("index {} lies outside of an axis of size {}", position, size));
+      return bad_input(fmt::format("index {} is out of range for size {}", position, size));
     }
     if (position < 0) position += size;
   }
@@ -83,7 +83,7 @@ void for_each_meant(const Sizes& sizes, const Sizes& found, const Tensor& other,
 Expected<void> demand_inside(const Sizes& index, const Sizes& sizes, std::int64_t free_axis) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (static_cast<std::int64_t>(i) != free_axis && index[i] > sizes[i]) {
-      return bad_input(fmt::format("an index of size {} for an axis of size {}", index[i], sizes[i]));
+      return bad_input(fmt::format("the index has size {}, the input {}", index[i], sizes[i]));
     }
   }
   return {};
@@ -175,7 +175,7 @@ Expected<Tensor> col2im(const KernelContext& context) {
   const std::int64_t planes = context.sizes[0] * context.sizes[1];
   const std::int64_t plane = fold.size[0] * fold.size[1];
   const std::int64_t kernel = fold.kernel[0] * fold.kernel[1];
-  if (input.count() != planes * kernel * rows * columns) return bad_input("the windows do not cover the picture");
+  if (input.count() != planes * kernel * rows * columns) return bad_input("the windows do not cover the image");
   return dispatch_float(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     Tensor result = context.result();
     const Number* from = input.data<Number>().data();

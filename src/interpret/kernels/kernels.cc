@@ -31,7 +31,7 @@ Expected<void> demand_arithmetic(DType dtype) {
   const bool has_arithmetic =
       dtype == DType::kBool || is_integer(dtype) || dtype == DType::kF32 || dtype == DType::kF64 || is_half(dtype);
   if (has_arithmetic) return {};
-  return fail(ErrorKind::kUnsupported, fmt::format("no arithmetic on {}", name_of(dtype)));
+  return fail(ErrorKind::kUnsupported, fmt::format("arithmetic on {} is not supported", name_of(dtype)));
 }
 
 }  // namespace

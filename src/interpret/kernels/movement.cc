@@ -130,7 +130,7 @@ Expected<Tensor> slice(const KernelContext& context) {
   const std::int64_t end = attrs.end.value();
   const auto axis = static_cast<std::size_t>(attrs.axis);
   if (start < 0 || start > end || end > input.sizes()[axis]) {
-    return bad_input(fmt::format("elements {} to {} of an axis of size {}", start, end, input.sizes()[axis]));
+    return bad_input(fmt::format("elements {} to {} are out of range for size {}", start, end, input.sizes()[axis]));
   }
   if ((end - start) / attrs.step + ((end - start) % attrs.step != 0 ? 1 : 0) != context.sizes[axis]) {
     return bad_input(fmt::format("a slice has {} elements, expected {}", end - start, context.sizes[axis]));
@@ -193,7 +193,7 @@ Expected<Sizes> sources(std::int64_t size, std::int64_t before, std::int64_t aft
   Sizes result;
   if ((mode == PadMode::kReflect && std::max(before, after) >= size && before + after > 0) ||
       (mode == PadMode::kReplicate && size == 0 && before + after > 0)) {
-    return bad_input(fmt::format("an axis of size {} has nothing to pad {} and {} elements with", size, before, after));
+    return bad_input(fmt::format("an axis of size {} is too short to pad {} and {} elements", size, before, after));
   }
   for (std::int64_t i = -before; i < size + after; ++i) {
     std::int64_t source = i;
@@ -263,9 +263,9 @@ Expected<Tensor> cat(const KernelContext& context) {
     Sizes sizes = input.sizes();
     total += sizes[axis];
     sizes[axis] = context.sizes[axis];
-    if (sizes != context.sizes) return bad_input("the tensors to be joined differ in another axis");
+    if (sizes != context.sizes) return bad_input("the tensors to concatenate differ in another axis");
   }
-  if (total != context.sizes[axis]) return bad_input("the tensors to be joined do not add up to the result");
+  if (total != context.sizes[axis]) return bad_input("the tensors to concatenate do not add up to the result");
   if (result.count() == 0) return result;
   const std::size_t row = result.bytes().size() / outer;
   std::size_t start = 0;

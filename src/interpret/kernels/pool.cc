@@ -126,7 +126,7 @@ bool has_empty_window(const PoolAxes& axes) {
 }
 
 Expected<Tensor> max_values(const KernelContext& context, const PoolAxes& axes) {
-  if (has_empty_window(axes)) return bad_input("a window of a pool holds nothing but padding");
+  if (has_empty_window(axes)) return bad_input("a window of a pool covers only padding");
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     return pool<Number, Number>(context, axes,
                                 [&](const Number* plane, const Reach& z, const Reach& y, const Reach& x) {
@@ -136,7 +136,7 @@ Expected<Tensor> max_values(const KernelContext& context, const PoolAxes& axes) 
 }
 
 Expected<Tensor> max_places(const KernelContext& context, const PoolAxes& axes) {
-  if (has_empty_window(axes)) return bad_input("a window of a pool holds nothing but padding");
+  if (has_empty_window(axes)) return bad_input("a window of a pool covers only padding");
   return dispatch(context.inputs[0].dtype(), [&]<class Number>(Number) -> Expected<Tensor> {
     return pool<Number, std::int64_t>(context, axes,
                                       [&](const Number* plane, const Reach& z, const Reach& y, const Reach& x) {

@@ -120,7 +120,7 @@ bool has_members(const KernelContext& context) {
 
 template <bool kGreatest>
 Expected<Tensor> extreme(const KernelContext& context) {
-  if (!has_members(context)) return bad_input("the greatest or smallest of no numbers");
+  if (!has_members(context)) return bad_input("the maximum or minimum of an empty tensor is undefined");
   return dispatch(context.dtype, [&]<class Number>(Number) -> Expected<Tensor> {
     return reduce<Number, Number>(context, context.as<ReduceAttrs>().axes, [](const Members<Number>& members) {
       return members[extreme_of<kGreatest>(members)];
@@ -130,7 +130,7 @@ Expected<Tensor> extreme(const KernelContext& context) {
 
 template <bool kGreatest>
 Expected<Tensor> position(const KernelContext& context) {
-  if (!has_members(context)) return bad_input("the position of the greatest or smallest of no numbers");
+  if (!has_members(context)) return bad_input("argmax and argmin of an empty tensor are undefined");
   return dispatch(context.inputs[0].dtype(), [&]<class Number>(Number) -> Expected<Tensor> {
     return reduce<Number, std::int64_t>(context, context.as<ReduceAttrs>().axes, [](const Members<Number>& members) {
       return static_cast<std::int64_t>(extreme_of<kGreatest>(members));

@@ -14,7 +14,7 @@ namespace {
 Expected<Values> read_gelu(Call& call) {
   const std::string approximation = TRY(call.text("approximate", "none"));
   if (approximation != "none" && approximation != "tanh") {
-    return bad_input("gelu has no approximation \"" + approximation + "\"");
+    return bad_input("gelu: unknown approximation \"" + approximation + "\"");
   }
   return one(call.emit(Op::kGelu, GeluAttrs{approximation == "tanh"}, {TRY(call.tensor("self"))}));
 }
@@ -25,7 +25,7 @@ Expected<Values> read_elu(Call& call) {
 }
 Expected<Values> read_celu(Call& call) {
   const double alpha = TRY(call.number("alpha", 1));
-  if (alpha == 0) return bad_input("celu with an alpha of 0");
+  if (alpha == 0) return bad_input("celu with alpha 0 is undefined");
   return one(call.emit(Op::kElu, EluAttrs{alpha, 1, 1 / alpha}, {TRY(call.tensor("self"))}));
 }
 Expected<Values> read_selu(Call& call) {
@@ -43,7 +43,7 @@ Expected<Values> read_leaky_relu(Call& call) {
 // The slope is drawn at random while training, and is the middle afterwards.
 Expected<Values> read_rrelu(Call& call) {
   if (TRY(call.flag("training", false))) {
-    return Call::training_mode("a random slope");
+    return Call::training_mode("random slopes are not supported");
   }
   const double lower = TRY(call.number("lower", 1.0 / 8));
   const double upper = TRY(call.number("upper", 1.0 / 3));
@@ -53,7 +53,8 @@ Expected<Values> read_rrelu(Call& call) {
 // The slope broadcasts with x and never enlarges it.
 Expected<TensorType> infer_prelu(const InferContext& context) {
   const TensorType result = TRY(infer_broadcast(Numbers::kFloats, context));
-  if (result.shape != context.inputs[0].shape) return bad_input("the slope has more elements than what it scales");
+  if (result.shape != context.inputs[0].shape)
+    return bad_input("the slope has more elements than the input has channels");
   return result;
 }
 
@@ -74,7 +75,7 @@ Expected<Values> read_prelu(Call& call) {
 }
 
 Expected<TensorType> infer_softplus(const InferContext& context) {
-  if (context.as<SoftplusAttrs>().beta == 0) return bad_input("softplus with a beta of 0");
+  if (context.as<SoftplusAttrs>().beta == 0) return bad_input("softplus with beta 0 is undefined");
   return infer_unary<Numbers::kFloats>(context);
 }
 Expected<Values> read_softplus(Call& call) {
@@ -104,11 +105,11 @@ Expected<Values> read_threshold(Call& call) {
 
 Expected<Values> read_glu(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("glu of a tensor without axes");
+  if (call.rank(self) == 0) return bad_input("glu of a 0-d tensor");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self), -1));
   const Dim size = call.size(self, axis);
   const auto half = call.exprs().divide_exactly(size, 2);
-  if (!half) return bad_input(fmt::format("glu splits a size of {} in two", call.exprs().text(size)));
+  if (!half) return bad_input(fmt::format("glu cannot split a size of {} in half", call.exprs().text(size)));
   const ValueId first = TRY(call.slice(self, axis, 0, *half));
   const ValueId second = TRY(call.slice(self, axis, *half, size));
   return one(call.binary(Op::kMul, first, TRY(call.unary(Op::kSigmoid, second))));

@@ -19,14 +19,14 @@ Expected<TensorType> infer_attention(const InferContext& context) {
   TRY(demand_floats(query));
   for (const TensorType& input : context.inputs.first(3)) {
     TRY(demand_same_dtype(input, query));
-    if (input.rank() < 2) return bad_input(fmt::format("an input of rank {}, expected at least 2", input.rank()));
+    if (input.rank() < 2) return bad_input(fmt::format("an input has rank {}, expected at least 2", input.rank()));
   }
   const double scale = context.as<AttentionAttrs>().scale;
   if (!std::isfinite(scale)) return bad_input("scale is NaN or infinite");
-  TRY(demand_equal(context.exprs, key.shape.back(), query.shape.back(), "last size of the keys"));
+  TRY(demand_equal(context.exprs, key.shape.back(), query.shape.back(), "last dimension of the keys"));
   const Dim queries = query.shape[query.rank() - 2];
   const Dim keys = key.shape[key.rank() - 2];
-  TRY(demand_equal(context.exprs, value.shape[value.rank() - 2], keys, "number of values"));
+  TRY(demand_equal(context.exprs, value.shape[value.rank() - 2], keys, "length of the values"));
   TensorType result{query.dtype, TRY(broadcast(context.exprs, batch_of(query.shape), batch_of(key.shape)))};
   result.shape = TRY(broadcast(context.exprs, result.shape, batch_of(value.shape)));
   result.shape.push_back(queries);
@@ -36,7 +36,7 @@ Expected<TensorType> infer_attention(const InferContext& context) {
     Shape scores = result.shape;
     scores.push_back(keys);
     if (TRY(broadcast(context.exprs, scores, mask.shape)) != scores) {
-      return bad_input("the mask is larger than queries by keys");
+      return bad_input("the mask is larger than [queries, keys]");
     }
   }
   result.shape.push_back(value.shape.back());
@@ -46,12 +46,13 @@ Expected<TensorType> infer_attention(const InferContext& context) {
 // Each head as often as needed for one per head of the query, copies next to each other.
 Expected<ValueId> repeat_heads(Call& call, ValueId heads, Dim wanted) {
   const std::int64_t axis = call.rank(heads) - 3;
-  if (axis < 0) return bad_input(call.target() + ": grouped heads without an axis of heads");
+  if (axis < 0) return bad_input(call.target() + ": grouped-query attention needs an axis of heads");
   const Dim own = call.size(heads, axis);
   if (own == wanted) return heads;
-  if (!own.is_fixed() || !wanted.is_fixed()) return Call::unsupported("numbers of heads that need a fixed size");
+  if (!own.is_fixed() || !wanted.is_fixed())
+    return Call::unsupported("grouped-query attention needs a static number of heads");
   if (own.value() < 1 || wanted.value() % own.value() != 0) {
-    return bad_input(fmt::format("{}: {} heads for {}", call.target(), own.value(), wanted.value()));
+    return bad_input(fmt::format("{}: {} query heads for {} key heads", call.target(), own.value(), wanted.value()));
   }
   Shape shape = call.shape(heads);
   shape.insert(shape.begin() + axis + 1, Dim(1));
@@ -64,7 +65,7 @@ Expected<ValueId> repeat_heads(Call& call, ValueId heads, Dim wanted) {
 }
 
 Expected<Values> attention_inputs(Call& call) {
-  if (TRY(call.number("dropout_p", 0)) > 0) return Call::training_mode("attention with dropout");
+  if (TRY(call.number("dropout_p", 0)) > 0) return Call::training_mode("attention with dropout is not supported");
   const ValueId query = TRY(call.tensor("query"));
   ValueId key = TRY(call.tensor("key"));
   ValueId value = TRY(call.tensor("value"));
@@ -84,7 +85,7 @@ Expected<Values> attention_inputs(Call& call) {
 
 Expected<AttentionAttrs> attention_attrs(Call& call) {
   AttentionAttrs attrs{TRY(call.number("scale", 0)), TRY(call.flag("is_causal", false))};
-  if (call.has("scale") && attrs.scale == 0) return Call::unsupported("attention with a scale of zero");
+  if (call.has("scale") && attrs.scale == 0) return Call::unsupported("attention with scale 0 is not supported");
   // The default scale, spelled out, is the default.
   const ValueId query = TRY(call.tensor("query"));
   if (call.rank(query) >= 1 && call.shape(query).back().is_fixed()) {
@@ -104,7 +105,8 @@ Expected<Values> read_attention_with_sums(Call& call) {
   const Values inputs = TRY(attention_inputs(call));
   const AttentionAttrs attrs = TRY(attention_attrs(call));
   Values results{TRY(call.emit(Op::kAttention, attrs, inputs))};
-  if (inputs.size() > 3 || attrs.is_causal) return Call::unsupported("the sums of masked attention");
+  if (inputs.size() > 3 || attrs.is_causal)
+    return Call::unsupported("log-sum-exp of masked attention is not supported");
   const ValueId query = inputs[0];
   const ValueId key = inputs[1];
   Ints axes(call.shape(key).size());
@@ -112,7 +114,7 @@ Expected<Values> read_attention_with_sums(Call& call) {
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   const ValueId scores = TRY(call.binary(Op::kMatmul, query, TRY(call.permute(key, std::move(axes)))));
   if (attrs.scale == 0 && !call.shape(query).back().is_fixed())
-    return Call::unsupported("a head that needs a fixed size");
+    return Call::unsupported("attention needs a static head size");
   const double scale =
       attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(call.shape(query).back().value()));
   const ValueId scaled = TRY(call.binary(Op::kMul, scores, call.scalar(scale, call.type(scores).dtype)));

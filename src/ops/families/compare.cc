@@ -42,7 +42,7 @@ Expected<Values> read_bitwise_not(Call& call) {
 template <Op kOp>
 Expected<Values> read_shift(Call& call) {
   const DType dtype = TRY(common_dtype(call, {"self", "other"}));
-  if (!is_integer(dtype)) return Call::unsupported("only integers are shifted");
+  if (!is_integer(dtype)) return Call::unsupported("shifts need integers");
   return read_promoted(call, kOp);
 }
 

@@ -20,7 +20,7 @@ Expected<void> demand_conv_inputs(const InferContext& context, std::size_t spati
   if (groups < 1) return bad_input(fmt::format("{} groups", groups));
   for (std::size_t i = 0; i < weight.rank(); ++i) {
     if (weight.shape[i].is_fixed() && weight.shape[i].value() >= (i < 2 ? 0 : 1)) continue;
-    return fail(ErrorKind::kUnsupported, "the weight of a convolution needs fixed sizes");
+    return fail(ErrorKind::kUnsupported, "the weight of a convolution needs a static shape");
   }
   if (!weight.shape[0].is_fixed() || weight.shape[0].value() % groups != 0) {
     return bad_input(fmt::format("{} filters in {} groups", weight.shape[0].value(), groups));
@@ -53,8 +53,8 @@ Expected<TensorType> infer_conv(const InferContext& context, std::size_t spatial
                         attrs.dilation[i]};
     const Dim size = window_count(context.exprs, input[i + 2], window);
     if (size.is_fixed() && size.value() < 1) {
-      return bad_input(
-          fmt::format("a kernel of {} does not fit into size {}", window.kernel, context.exprs.text(input[i + 2])));
+      return bad_input(fmt::format("a kernel of size {} does not fit into an input of size {}", window.kernel,
+                                   context.exprs.text(input[i + 2])));
     }
     result.shape.push_back(size);
   }
@@ -84,7 +84,7 @@ Expected<TensorType> infer_conv_transpose(const InferContext& context, std::size
     const Dim full = exprs.add(exprs.multiply(exprs.add(input[i + 2], -1), attrs.stride[i]), reach);
     const Dim size = exprs.add(full, -attrs.padding[2 * i] - attrs.padding[2 * i + 1]);
     if (size.is_fixed() && size.value() < 1) {
-      return bad_input(fmt::format("nothing is left of size {}", exprs.text(input[i + 2])));
+      return bad_input(fmt::format("the output would be empty for size {}", exprs.text(input[i + 2])));
     }
     result.shape.push_back(size);
   }
@@ -111,7 +111,7 @@ Expected<Ints> per_axis(Call& call, std::string_view name, std::size_t spatial, 
   Ints list = TRY(call.integers(name, Ints{otherwise}));
   if (list.size() == 1) list.resize(spatial, list[0]);
   if (list.size() != spatial) {
-    return bad_input(fmt::format("{}: {} has {} numbers, expected {}", call.target(), name, list.size(), spatial));
+    return bad_input(fmt::format("{}: {} has {} values, expected {}", call.target(), name, list.size(), spatial));
   }
   return list;
 }
@@ -132,7 +132,7 @@ Expected<ValueId> emit_conv(Call& call, Conv conv) {
   const bool is_1d = conv.spatial == 1;
   if (is_1d) {
     if (call.rank(conv.input) != 3 || call.rank(conv.weight) != 3) {
-      return bad_input(fmt::format("{}: input of rank {} and weight of rank {}, expected 3", call.target(),
+      return bad_input(fmt::format("{}: the input has rank {} and the weight rank {}, expected 3", call.target(),
                                    call.rank(conv.input), call.rank(conv.weight)));
     }
     conv.input = TRY(call.reshape(conv.input, with_ones(call.shape(conv.input), 2, 1)));
@@ -170,14 +170,15 @@ Expected<Conv> read_common(Call& call, std::size_t spatial) {
 
 Expected<Ints> same_padding(Call& call, const Conv& conv) {
   if (std::ranges::any_of(conv.stride, [](std::int64_t stride) { return stride != 1; })) {
-    return bad_input(call.target() + ": padding='same' with a stride");
+    return bad_input(call.target() + ": padding='same' with a stride is not supported");
   }
   TRY(demand_list(conv.dilation, conv.spatial, 1, "dilation"));
   Ints padding;
   for (std::size_t i = 0; i < conv.spatial; ++i) {
     const Shape& weight = call.shape(conv.weight);
-    if (weight.size() != conv.spatial + 2) return bad_input(call.target() + ": weight of another rank than the input");
-    if (!weight[i + 2].is_fixed()) return Call::unsupported("a kernel that needs a fixed size");
+    if (weight.size() != conv.spatial + 2)
+      return bad_input(call.target() + ": the weight and the input differ in rank");
+    if (!weight[i + 2].is_fixed()) return Call::unsupported("the kernel needs a static size");
     TRY(demand_list({weight[i + 2].value()}, 1, 1, "kernel"));
     // An odd total puts the larger half after.
     const std::int64_t total = conv.dilation[i] * (weight[i + 2].value() - 1);
@@ -231,7 +232,7 @@ Expected<Values> read_conv_transpose3d(Call& call) { return read_transposed(call
 // The one form of all convolutions that decompositions leave: the weight's rank says how many axes it is over.
 Expected<Values> read_convolution(Call& call) {
   const std::int64_t rank = call.rank(TRY(call.tensor("weight")));
-  if (rank < 3 || rank > 5) return bad_input(fmt::format("{}: weight of rank {}", call.target(), rank));
+  if (rank < 3 || rank > 5) return bad_input(fmt::format("{}: unsupported weight of rank {}", call.target(), rank));
   const auto spatial = static_cast<std::size_t>(rank - 2);
   return TRY(call.flag("transposed", false)) ? read_transposed(call, spatial) : read_conv(call, spatial);
 }

@@ -21,16 +21,16 @@ Expected<TensorType> infer_resize2d(const InferContext& context) {
   }
   TRY(demand_rank(input, 4));
   if (attrs.size.size() != 2) return bad_input(fmt::format("{} sizes, expected 2", attrs.size.size()));
-  if (!attrs.scales.empty() && attrs.scales.size() != 2) return bad_input("scales of another number of axes");
+  if (!attrs.scales.empty() && attrs.scales.size() != 2) return bad_input("expected 2 scales");
   for (const double scale : attrs.scales) {
-    if (!(scale > 0) || !std::isfinite(scale)) return bad_input(fmt::format("a scale of {}", scale));
+    if (!(scale > 0) || !std::isfinite(scale)) return bad_input(fmt::format("scale {} is out of range", scale));
   }
-  if (attrs.align_corners && moves_only) return bad_input("align_corners with the nearest neighbour");
+  if (attrs.align_corners && moves_only) return bad_input("align_corners needs a linear or cubic mode");
   for (std::size_t i = 0; i < 2; ++i) {
     if (attrs.size[i].is_fixed() && attrs.size[i].value() < 1) {
-      return bad_input(fmt::format("a size of {}", attrs.size[i].value()));
+      return bad_input(fmt::format("size {} is out of range", attrs.size[i].value()));
     }
-    if (input.shape[i + 2].is(0)) return bad_input("an image without pixels");
+    if (input.shape[i + 2].is(0)) return bad_input("the image is empty");
   }
   return TensorType{input.dtype, {input.shape[0], input.shape[1], attrs.size[0], attrs.size[1]}};
 }
@@ -43,9 +43,10 @@ Expected<TensorType> infer_grid_sample(const InferContext& context) {
   TRY(demand_rank(input, 4));
   TRY(demand_rank(grid, 4));
   TRY(demand_equal(context.exprs, grid.shape[0], input.shape[0], "batch size of the grid"));
-  TRY(demand_equal(context.exprs, grid.shape[3], 2, "last size of the grid"));
-  if (input.shape[2].is(0) || input.shape[3].is(0)) return bad_input("an image without pixels");
-  if (context.as<GridSampleAttrs>().mode == ResizeMode::kNearestExact) return bad_input("a mode of resizing only");
+  TRY(demand_equal(context.exprs, grid.shape[3], 2, "last dimension of the grid"));
+  if (input.shape[2].is(0) || input.shape[3].is(0)) return bad_input("the image is empty");
+  if (context.as<GridSampleAttrs>().mode == ResizeMode::kNearestExact)
+    return bad_input("nearest-exact is a mode of resize only");
   return TensorType{input.dtype, {input.shape[0], input.shape[1], grid.shape[1], grid.shape[2]}};
 }
 
@@ -58,14 +59,14 @@ struct ResizeTarget {
 // size * scale, rounded down. A symbolic size needs a factor that is a fraction with a small power of two below.
 Expected<Dim> scaled_size(Call& call, Dim size, double scale) {
   constexpr double kMax = 1 << 20;
-  if (!(scale > 0) || scale > kMax) return bad_input(fmt::format("{}: a scale of {}", call.target(), scale));
+  if (!(scale > 0) || scale > kMax) return bad_input(fmt::format("{}: scale {} is out of range", call.target(), scale));
   if (size.is_fixed()) return Dim(static_cast<std::int64_t>(static_cast<double>(size.value()) * scale));
   for (std::int64_t below = 1; below <= 1024; below *= 2) {
     const double above = scale * static_cast<double>(below);
     if (above != std::floor(above)) continue;
     return call.exprs().floor_divide(call.exprs().multiply(size, static_cast<std::int64_t>(above)), below);
   }
-  return Call::unsupported("an image of a size that needs to be fixed");
+  return Call::unsupported("the image size must be static");
 }
 
 // Sizes or factors of the overload that has lists of both, or of the one that has a number per axis.
@@ -73,12 +74,12 @@ Expected<std::vector<ResizeTarget>> read_targets(Call& call, ValueId input, std:
   static constexpr std::string_view kNames[3][3] = {
       {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
   if (call.shape(input).size() != spatial + 2) {
-    return bad_input(fmt::format("{}: an input of rank {}", call.target(), call.rank(input)));
+    return bad_input(fmt::format("{}: unsupported input of rank {}", call.target(), call.rank(input)));
   }
   std::vector<ResizeTarget> targets(spatial);
   if (call.has("output_size")) {
     const Dims sizes = TRY(call.dims("output_size"));
-    if (sizes.size() != spatial) return bad_input(call.target() + ": output_size of another number of axes");
+    if (sizes.size() != spatial) return bad_input(call.target() + ": output_size has the wrong length");
     for (std::size_t i = 0; i < spatial; ++i) {
       targets[i].size = sizes[i];
       const std::string_view name = kNames[spatial - 1][i];
@@ -86,7 +87,7 @@ Expected<std::vector<ResizeTarget>> read_targets(Call& call, ValueId input, std:
     }
   } else {
     const std::vector<double> scales = TRY(call.numbers("scale_factors"));
-    if (scales.size() != spatial) return bad_input(call.target() + ": scale_factors of another number of axes");
+    if (scales.size() != spatial) return bad_input(call.target() + ": scale_factors has the wrong length");
     for (std::size_t i = 0; i < spatial; ++i) {
       targets[i] = {TRY(scaled_size(call, call.shape(input)[i + 2], scales[i])), scales[i]};
     }
@@ -110,7 +111,8 @@ Expected<ValueId> resize(Call& call, ValueId input, ResizeMode mode, bool align_
       !is_said_by_sizes(call.size(input, 2), height) || !is_said_by_sizes(call.size(input, 3), width);
   if (has_scales && !align_corners) {
     for (const auto& [target, from] : {std::pair(height, call.size(input, 2)), std::pair(width, call.size(input, 3))}) {
-      if (!target.scale && !(from == target.size)) return Call::unsupported("a scale for one axis only");
+      if (!target.scale && !(from == target.size))
+        return Call::unsupported("a scale for only one axis is not supported");
       attrs.scales.push_back(target.scale.value_or(1));
     }
   }
@@ -158,8 +160,8 @@ Expected<Values> read_grid_sampler(Call& call) {
   const ValueId grid = TRY(call.tensor("grid"));
   const std::int64_t mode = TRY(call.integer("interpolation_mode", 0));
   const std::int64_t padding = TRY(call.integer("padding_mode", 0));
-  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input(call.target() + ": an unknown mode");
-  if (call.rank(input) != 4) return Call::unsupported("sampling of volumes");
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input(call.target() + ": unknown mode");
+  if (call.rank(input) != 4) return Call::unsupported("sampling of 5-d inputs is not supported");
   GridSampleAttrs attrs{kModes[mode], kPaddings[padding], TRY(call.flag("align_corners", false))};
   return one(call.emit(Op::kGridSample, attrs, {input, grid}));
 }
@@ -181,8 +183,8 @@ Expected<Values> read_affine_grid(Call& call) {
   const ValueId theta = TRY(call.tensor("theta"));
   const Dims size = TRY(call.dims("size"));
   const bool align_corners = TRY(call.flag("align_corners", false));
-  if (size.size() != 4 || call.rank(theta) != 3) return Call::unsupported("a grid of a volume");
-  if (!size[2].is_fixed() || !size[3].is_fixed()) return Call::unsupported("a grid that needs a fixed size");
+  if (size.size() != 4 || call.rank(theta) != 3) return Call::unsupported("grids for 5-d inputs are not supported");
+  if (!size[2].is_fixed() || !size[3].is_fixed()) return Call::unsupported("the grid needs a static size");
   TRY(demand_list({size[2].value(), size[3].value()}, 2, 1, "size"));
   const std::int64_t height = size[2].value();
   const std::int64_t width = size[3].value();

@@ -16,12 +16,12 @@ namespace {
 
 Expected<void> demand_index(const TensorType& index) {
   if (index.dtype == DType::kI64 || index.dtype == DType::kI32) return {};
-  return bad_input(fmt::format("an index has elements of {}, expected i64 or i32", name_of(index.dtype)));
+  return bad_input(fmt::format("an index is {}, expected i64 or i32", name_of(index.dtype)));
 }
 
 Expected<void> demand_axis(std::int64_t axis, const TensorType& type) {
   if (axis >= 0 && axis < static_cast<std::int64_t>(type.rank())) return {};
-  return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, type.rank()));
+  return bad_input(fmt::format("axis {} is out of range for rank {}", axis, type.rank()));
 }
 
 Expected<void> demand_no_larger(Exprs& exprs, const TensorType& index, const TensorType& other,
@@ -29,8 +29,8 @@ Expected<void> demand_no_larger(Exprs& exprs, const TensorType& index, const Ten
   TRY(demand_rank(index, other.rank()));
   for (std::size_t i = 0; i < index.rank(); ++i) {
     if (static_cast<std::int64_t>(i) != free_axis && surely_exceeds(exprs, index.shape[i], other.shape[i])) {
-      return bad_input(fmt::format("an index of size {} for an axis of size {}", exprs.text(index.shape[i]),
-                                   exprs.text(other.shape[i])));
+      return bad_input(
+          fmt::format("the index has size {}, the input {}", exprs.text(index.shape[i]), exprs.text(other.shape[i])));
     }
   }
   return {};
@@ -43,7 +43,7 @@ Expected<TensorType> infer_index_select(const InferContext& context) {
   const std::int64_t axis = context.as<AxisAttrs>().axis;
   TRY(demand_axis(axis, result));
   TRY(demand_index(context.inputs[1]));
-  if (context.inputs[1].rank() == 0) return bad_input("an index without axes");
+  if (context.inputs[1].rank() == 0) return bad_input("the index is a 0-d tensor");
   result.shape = with_axis(result.shape, axis, context.inputs[1].shape);
   TRY(demand_countable(result));
   return result;
@@ -68,12 +68,13 @@ Expected<TensorType> infer_put(const InferContext& context) {
 }
 
 Expected<TensorType> infer_scatter(const InferContext& context) {
-  if (context.as<ScatterAttrs>().mode != ScatterMode::kSet) return bad_input("scatter has no mode but set");
+  if (context.as<ScatterAttrs>().mode != ScatterMode::kSet) return bad_input("scatter supports only the mode set");
   return infer_put(context);
 }
 
 Expected<TensorType> infer_scatter_reduce(const InferContext& context) {
-  if (context.as<ScatterAttrs>().mode == ScatterMode::kSet) return bad_input("scatter_reduce has no mode set");
+  if (context.as<ScatterAttrs>().mode == ScatterMode::kSet)
+    return bad_input("scatter_reduce does not support the mode set");
   TRY(demand_numbers(context.inputs[0]));
   return infer_put(context);
 }
@@ -93,15 +94,15 @@ Expected<TensorType> infer_col2im(const InferContext& context) {
     const Dim along =
         window_count(context.exprs, fold.size[i],
                      {fold.kernel[i], fold.stride[i], fold.padding[i], fold.padding[i], fold.dilation[i]});
-    if (!along.is_fixed() || along.value() < 1) return bad_input("the window is larger than the picture");
+    if (!along.is_fixed() || along.value() < 1) return bad_input("the window is larger than the image");
     count = context.exprs.multiply(count, along);
   }
   const Dim window = context.exprs.multiply(fold.kernel[0], fold.kernel[1]);
   const auto channels = context.exprs.divide_exactly(input.shape[1], window);
   if (!channels || surely_differ(context.exprs, input.shape[2], count)) {
-    return bad_input(fmt::format("windows [{},{}], expected a multiple of {} and {}",
-                                 context.exprs.text(input.shape[1]), context.exprs.text(input.shape[2]),
-                                 context.exprs.text(window), context.exprs.text(count)));
+    return bad_input(fmt::format("windows [{},{}], expected multiples of {} and {}", context.exprs.text(input.shape[1]),
+                                 context.exprs.text(input.shape[2]), context.exprs.text(window),
+                                 context.exprs.text(count)));
   }
   TensorType result{input.dtype, {input.shape[0], *channels, Dim(fold.size[0]), Dim(fold.size[1])}};
   TRY(demand_countable(result));
@@ -146,11 +147,11 @@ Expected<ValueId> place(Emitter& emitter, ValueId value, std::int64_t axis, Valu
 Expected<Ints> normal_positions(Ints positions, Dim size) {
   for (std::int64_t& position : positions) {
     if (!size.is_fixed()) {
-      if (position < 0) return Call::unsupported("an index counted from the end needs a fixed size");
+      if (position < 0) return Call::unsupported("a negative index needs a static size");
       continue;
     }
     if (position < -size.value() || position >= size.value()) {
-      return bad_input(fmt::format("index {} lies outside of an axis of size {}", position, size.value()));
+      return bad_input(fmt::format("index {} is out of range for size {}", position, size.value()));
     }
     if (position < 0) position += size.value();
   }

@@ -24,7 +24,7 @@ bool is_mask(DType dtype) { return dtype == DType::kBool || dtype == DType::kU8;
 Expected<std::vector<ValueId>> positions_of(Call& call, ValueId mask) {
   const auto bools = known_integers(call.graph(), mask);
   const auto sizes = fixed_sizes(call.shape(mask));
-  if (!bools || !sizes) return Call::unsupported("the size of the result depends on the values of a mask");
+  if (!bools || !sizes) return Call::unsupported("the output size depends on the values of a mask");
   std::vector<Ints> positions(sizes->size());
   for (std::size_t i = 0; i < bools->size(); ++i) {
     if ((*bools)[i] == 0) continue;
@@ -52,10 +52,10 @@ Expected<std::vector<Entry>> entries_of(Call& call, ValueId self) {
       entries.push_back({axis++, *item});
       continue;
     }
-    if (call.rank(*item) == 0) return Call::unsupported("a single bool as an index");
+    if (call.rank(*item) == 0) return Call::unsupported("indexing by a single bool is not supported");
     for (std::int64_t k = 0; k < call.rank(*item); ++k) {
       if (axis + k < call.rank(self) && surely_differ(call.exprs(), call.size(*item, k), call.size(self, axis + k))) {
-        return bad_input(fmt::format("a mask that does not fit dim {}", axis + k));
+        return bad_input(fmt::format("the mask does not match dimension {}", axis + k));
       }
     }
     for (const ValueId positions : TRY(positions_of(call, *item))) entries.push_back({axis++, positions});
@@ -132,7 +132,7 @@ Expected<std::optional<ValueId>> known_index(Call& call, ValueId self, const std
       std::int64_t& position = positions[static_cast<std::size_t>(i)];
       if (__builtin_mul_overflow(position, is_first ? 0 : size.value(), &position) ||
           __builtin_add_overflow(position, normal[static_cast<std::size_t>(from)], &position)) {
-        return bad_input("an index that lies too far out");
+        return bad_input("an index is out of range");
       }
     }
   }
@@ -141,7 +141,7 @@ Expected<std::optional<ValueId>> known_index(Call& call, ValueId self, const std
 
 // Positions counted from the end made others, while the model runs.
 Expected<ValueId> from_the_front(Call& call, ValueId index, Dim size) {
-  if (!size.is_fixed()) return Call::unsupported("indexing by several tensors needs a fixed size");
+  if (!size.is_fixed()) return Call::unsupported("indexing with several tensors needs a static shape");
   if (const auto known = known_integers(call.graph(), index)) {
     return call.constant(TRY(normal_positions(*known, size)), *fixed_sizes(call.shape(index)));
   }
@@ -228,7 +228,7 @@ Expected<std::vector<ValueId>> read_index_put(Call& call) {
   const ValueId values = TRY(call.operand("values", call.type(self).dtype));
   if (const auto done = TRY(put_by_mask(call, self, values, accumulates))) return one(*done);
   const std::vector<Entry> entries = TRY(entries_of(call, self));
-  if (entries.empty()) return Call::unsupported("writing to a tensor as a whole by index");
+  if (entries.empty()) return Call::unsupported("index_put without indices is not supported");
   const ValueId index = TRY(linear_index(call, self, entries));
   const Merged whole = TRY(merged(call, self, entries));
   const Shape places = call.shape(index);

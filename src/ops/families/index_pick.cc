@@ -15,7 +15,7 @@ namespace {
 Expected<std::vector<ValueId>> read_index_select(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const ValueId index = TRY(call.tensor("index"));
-  if (call.rank(index) > 1) return bad_input(fmt::format("an index of rank {}", call.rank(index)));
+  if (call.rank(index) > 1) return bad_input(fmt::format("unsupported index of rank {}", call.rank(index)));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
   const ValueId line = TRY(call.reshape(index, {call.exprs().product(call.shape(index))}));
   if (call.rank(self) > 0) return one(pick(call, self, axis, line));
@@ -54,7 +54,7 @@ Expected<std::vector<ValueId>> read_take_along_dim(Call& call) {
   const ValueId index = TRY(call.tensor("indices"));
   if (!call.has("dim")) return one(gathered(call, TRY(flattened(call, self)), 0, TRY(flattened(call, index))));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
-  if (call.rank(self) != call.rank(index)) return bad_input("an index of another rank than the tensor");
+  if (call.rank(self) != call.rank(index)) return bad_input("the index and the tensor differ in rank");
   if (call.rank(self) == 0) return one(gathered(call, self, 0, index));
   // All axes but the one that is indexed broadcast.
   Shape from = call.shape(self);
@@ -72,7 +72,8 @@ Expected<std::vector<ValueId>> read_take_along_dim(Call& call) {
 
 Expected<std::vector<ValueId>> read_embedding(Call& call) {
   const ValueId weight = TRY(call.tensor("weight"));
-  if (call.rank(weight) != 2) return bad_input(fmt::format("a table of rank {}", call.rank(weight)));
+  if (call.rank(weight) != 2)
+    return bad_input(fmt::format("the embedding table has rank {}, expected 2", call.rank(weight)));
   const ValueId indices = TRY(call.tensor("indices"));
   // No index counts from the end here, so that they may keep their axes.
   if (call.rank(indices) > 1 && !known_integers(call.graph(), indices)) {
@@ -88,28 +89,30 @@ Expected<std::vector<ValueId>> read_embedding_bag(Call& call) {
   const ValueId offsets = TRY(call.tensor("offsets"));
   const std::int64_t mode = TRY(call.integer("mode", 0));
   const auto starts = known_integers(call.graph(), offsets);
-  if (call.has("per_sample_weights")) return Call::unsupported("embedding_bag with weights");
-  if (TRY(call.integer("padding_idx", -1)) >= 0) return Call::unsupported("embedding_bag with a padding index");
+  if (call.has("per_sample_weights"))
+    return Call::unsupported("embedding_bag with per-sample weights is not supported");
+  if (TRY(call.integer("padding_idx", -1)) >= 0)
+    return Call::unsupported("embedding_bag with a padding index is not supported");
   if (!starts || call.rank(weight) != 2 || call.rank(indices) != 1 || !call.size(indices, 0).is_fixed()) {
-    return Call::unsupported("embedding_bag needs bags of a fixed size");
+    return Call::unsupported("embedding_bag needs bags of a static size");
   }
   const auto bags = static_cast<std::int64_t>(starts->size()) - (TRY(call.flag("include_last_offset", false)) ? 1 : 0);
   const std::int64_t total = call.size(indices, 0).value();
-  if (bags < 1 || total % bags != 0) return Call::unsupported("embedding_bag needs bags of one size");
+  if (bags < 1 || total % bags != 0) return Call::unsupported("embedding_bag needs bags of equal size");
   const std::int64_t length = total / bags;
   for (std::size_t i = 0; i < starts->size(); ++i) {
     if (length == 0 || (*starts)[i] != static_cast<std::int64_t>(i) * length) {
-      return Call::unsupported("embedding_bag needs bags of one size");
+      return Call::unsupported("embedding_bag needs bags of equal size");
     }
   }
   const ValueId rows = TRY(pick(call, weight, 0, TRY(call.reshape(indices, {Dim(bags), Dim(length)}))));
   constexpr Op kModes[] = {Op::kSum, Op::kMean, Op::kAmax};
-  if (mode < 0 || mode > 2) return bad_input(fmt::format("mode {} of embedding_bag", mode));
+  if (mode < 0 || mode > 2) return bad_input(fmt::format("embedding_bag: unsupported mode {}", mode));
   const ValueId bag = TRY(call.emit(kModes[mode], ReduceAttrs{{1}, false}, {rows}));
   // The other results serve the backward pass only; what is in them here says nothing.
   std::vector<ValueId> results{bag};
   for (std::size_t i = 1; i < call.result_count(); ++i) {
-    if (call.result(i).rank() > 2) return Call::unsupported("embedding_bag with results of rank 3");
+    if (call.result(i).rank() > 2) return Call::unsupported("embedding_bag with a result of rank 3 is not supported");
     results.push_back(TRY(call.expand(call.scalar(std::int64_t{0}, call.result(i).dtype), call.result(i).shape)));
   }
   return results;
@@ -122,8 +125,8 @@ Expected<std::vector<ValueId>> read_one_hot(Call& call) {
   if (classes < 0 && call.result().rank() > 0 && call.result().shape.back().is_fixed()) {
     classes = call.result().shape.back().value();
   }
-  if (classes < 1) return Call::unsupported("the number of classes depends on the values of a tensor");
-  if (classes > kMaxElements) return Call::unsupported("an unreasonable number of classes");
+  if (classes < 1) return Call::unsupported("one_hot needs num_classes: it depends on the values of a tensor");
+  if (classes > kMaxElements) return Call::unsupported("too many classes");
   Ints numbers(static_cast<std::size_t>(classes));
   std::iota(numbers.begin(), numbers.end(), 0);
   const ValueId column = TRY(call.cast(TRY(unsqueeze(call, self, call.rank(self))), DType::kI64));
@@ -151,16 +154,18 @@ Expected<ValueId> tensor_or_scalar(Call& call, std::string_view name, DType dtyp
 Expected<std::vector<ValueId>> read_bucketize(Call& call) {
   const ValueId boundaries = TRY(call.tensor("boundaries"));
   const ValueId values = TRY(tensor_or_scalar(call, "self", call.type(boundaries).dtype));
-  if (call.rank(boundaries) != 1) return bad_input(fmt::format("boundaries of rank {}", call.rank(boundaries)));
+  if (call.rank(boundaries) != 1)
+    return bad_input(fmt::format("boundaries have rank {}, expected 1", call.rank(boundaries)));
   return count_boundaries(call, boundaries, values, TRY(call.flag("right", false)));
 }
 
 Expected<std::vector<ValueId>> read_searchsorted(Call& call) {
   const ValueId sorted = TRY(call.tensor("sorted_sequence"));
-  if (call.has("sorter")) return Call::unsupported("searchsorted with a sorter");
-  if (call.rank(sorted) == 0) return bad_input("a sorted sequence of rank 0");
+  if (call.has("sorter")) return Call::unsupported("searchsorted with a sorter is not supported");
+  if (call.rank(sorted) == 0) return bad_input("the sorted sequence is a 0-d tensor");
   const ValueId values = TRY(tensor_or_scalar(call, "self", call.type(sorted).dtype));
-  if (call.rank(sorted) > 1 && call.rank(sorted) != call.rank(values)) return bad_input("sequences of other ranks");
+  if (call.rank(sorted) > 1 && call.rank(sorted) != call.rank(values))
+    return bad_input("the sequences and the values differ in rank");
   const bool is_right = TRY(call.flag("right", false)) || TRY(call.text("side", "left")) == "right";
   return count_boundaries(call, sorted, values, is_right);
 }
@@ -178,7 +183,7 @@ Expected<std::vector<ValueId>> read_isin(Call& call) {
 }
 
 Expected<std::vector<ValueId>> read_data_dependent(Call&) {
-  return Call::unsupported("the size of the result depends on the values of a tensor");
+  return Call::unsupported("the output size depends on the values of a tensor");
 }
 
 Expected<std::vector<ValueId>> read_col2im(Call& call) {
@@ -191,11 +196,11 @@ Expected<std::vector<ValueId>> read_col2im(Call& call) {
   fold.dilation = TRY(call.integers("dilation", Ints{1, 1}));
   for (Ints* list : {&fold.size, &fold.kernel, &fold.stride, &fold.padding, &fold.dilation}) {
     if (list->size() == 1) list->push_back((*list)[0]);
-    TRY(demand_list(*list, 2, 0, "an argument of col2im"));
+    TRY(demand_list(*list, 2, 0, "invalid argument of col2im"));
   }
   const bool is_single = call.rank(self) == 2;
   if (is_single) self = TRY(unsqueeze(call, self, 0));
-  if (call.rank(self) != 3) return bad_input(fmt::format("windows of rank {}", call.rank(self)));
+  if (call.rank(self) != 3) return bad_input(fmt::format("unsupported windows of rank {}", call.rank(self)));
   const Shape shape = call.shape(self);
   ValueId picture = self;
   const bool is_tiled = fold.kernel == fold.stride && fold.padding == Ints{0, 0} && fold.dilation == Ints{1, 1} &&

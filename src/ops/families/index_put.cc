@@ -83,7 +83,7 @@ Expected<ValueId> neutral(Call& call, ScatterMode mode, DType dtype) {
   if (dtype == DType::kBool) return call.scalar(std::int64_t{is_min ? 0 : 1}, dtype);
   const bool is_signed = info(dtype).kind == DTypeClass::kSigned;
   const std::size_t bits = size_of(dtype) * 8 - (is_signed ? 1 : 0);
-  if (bits > 63) return Call::unsupported("a reduction of unsigned numbers of 64 bits");
+  if (bits > 63) return Call::unsupported("a reduction of u64 is not supported");
   const std::int64_t max = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
   return call.scalar(is_min ? (is_signed ? -max - 1 : 0) : max, dtype);
 }
@@ -131,11 +131,11 @@ Expected<ValueId> slabs_of(Call& call, const Target& target) {
   shape[static_cast<std::size_t>(target.axis)] = call.exprs().product(call.shape(target.index));
   if (call.rank(given) == 0) return call.expand(source, std::move(shape));
   if (call.rank(source) != call.rank(target.self)) {
-    return bad_input(fmt::format("a source of rank {} for rank {}", call.rank(source), call.rank(target.self)));
+    return bad_input(fmt::format("the source has rank {}, the tensor {}", call.rank(source), call.rank(target.self)));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (surely_differ(call.exprs(), shape[i], call.shape(source)[i])) {
-      return bad_input(fmt::format("a source of size {} in dim {}, expected {}",
+      return bad_input(fmt::format("the source has size {} in dimension {}, expected {}",
                                    call.exprs().text(call.shape(source)[i]), i, call.exprs().text(shape[i])));
     }
   }
@@ -162,7 +162,7 @@ Expected<std::vector<ValueId>> read_index_copy(Call& call) {
 Expected<std::vector<ValueId>> read_index_fill(Call& call) {
   const Target target = TRY(target_of(call));
   const ValueId value = TRY(call.operand("value", call.type(target.self).dtype));
-  if (call.rank(value) != 0) return bad_input("index_fill is given more than one value");
+  if (call.rank(value) != 0) return bad_input("index_fill needs a scalar value");
   Shape shape = call.shape(target.self);
   shape[static_cast<std::size_t>(target.axis)] = call.exprs().product(call.shape(target.index));
   const ValueId source = TRY(call.expand(value, std::move(shape)));
@@ -204,9 +204,9 @@ Expected<std::vector<ValueId>> read_slice_scatter(Call& call) {
     return one(replaced(call, self, axis, range, TRY(call.expand(source, std::move(shape)))));
   }
   if (!range.start.is_fixed() || !range.end.is_fixed()) {
-    return Call::unsupported("writing to every n-th element needs a fixed size");
+    return Call::unsupported("writing with a step needs a static size");
   }
-  if (range.end.value() - range.start.value() > kMaxElements) return Call::unsupported("a slice of unreasonable size");
+  if (range.end.value() - range.start.value() > kMaxElements) return Call::unsupported("the slice is too large");
   Ints positions;
   for (std::int64_t i = range.start.value(); i < range.end.value();) {
     positions.push_back(i);
@@ -220,7 +220,7 @@ Expected<std::vector<ValueId>> read_slice_scatter(Call& call) {
 
 Expected<std::vector<ValueId>> read_select_scatter(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor has no axis to select from");
+  if (call.rank(self) == 0) return bad_input("select needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
   const ValueId source = TRY(call.operand("src", call.type(self).dtype));
   Dim index = TRY(call.dim("index"));
@@ -236,13 +236,13 @@ Expected<std::vector<ValueId>> read_diagonal_scatter(Call& call) {
   const ValueId source = TRY(call.operand("src", call.type(self).dtype));
   const std::int64_t a = TRY(call.axis("dim1", rank, 0));
   const std::int64_t b = TRY(call.axis("dim2", rank, 1));
-  if (rank < 2 || a == b) return bad_input("a diagonal needs two different axes");
+  if (rank < 2 || a == b) return bad_input("diagonal needs two different axes");
   const Moved moved = TRY(to_the_end(call, self, a, b));
   const Shape shape = call.shape(moved.value);
   const Dim rows = shape[shape.size() - 2];
   const Dim columns = shape.back();
   if (!rows.is_fixed() || !columns.is_fixed() || columns.value() > kMaxElements || rows.value() > kMaxElements) {
-    return Call::unsupported("a diagonal needs a fixed size");
+    return Call::unsupported("diagonal needs static sizes");
   }
   const std::int64_t offset = std::clamp(TRY(call.integer("offset", 0)), -kMaxElements, kMaxElements);
   Ints positions;
@@ -272,7 +272,7 @@ Expected<std::vector<ValueId>> read_masked_scatter(Call& call) {
   const ValueId before = TRY(call.binary(Op::kSub, rank, call.scalar(std::int64_t{1}, DType::kI64)));
   const ValueId position = TRY(call.binary(Op::kMaximum, before, call.scalar(std::int64_t{0}, DType::kI64)));
   const Dim count = call.exprs().product(call.shape(source));
-  if (count.is(0)) return Call::unsupported("masked_scatter from an empty tensor");
+  if (count.is(0)) return Call::unsupported("masked_scatter from an empty tensor is not supported");
   const ValueId line = TRY(call.reshape(source, {count}));
   const ValueId picked = TRY(call.emit(Op::kIndexSelect, AxisAttrs{0}, {line, position}));
   return one(call.emit(Op::kWhere, NoAttrs{}, {mask, TRY(call.reshape(picked, shape)), self}));
@@ -285,7 +285,7 @@ Expected<Values> max_unpool(Call& call, std::int64_t spatial) {
   const std::vector<Dim> size = TRY(call.dims("output_size"));
   const std::int64_t kept = call.rank(self) - spatial;
   if (kept < 1 || static_cast<std::int64_t>(size.size()) != spatial || call.rank(index) != call.rank(self)) {
-    return bad_input(call.target() + ": images of another rank than expected");
+    return bad_input(call.target() + ": unsupported rank of the images");
   }
   const Shape shape = call.shape(self);
   const auto with_images = [&](std::span<const Dim> of_image) {

@@ -16,7 +16,7 @@ Expected<TensorType> infer_cat(const InferContext& context) {
   TensorType result = context.inputs[0];
   const std::int64_t axis = context.as<AxisAttrs>().axis;
   if (axis < 0 || axis >= static_cast<std::int64_t>(result.rank())) {
-    return bad_input(fmt::format("axis {} of tensors of rank {}", axis, result.rank()));
+    return bad_input(fmt::format("axis {} is out of range for rank {}", axis, result.rank()));
   }
   Dim total = 0;
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
@@ -27,8 +27,8 @@ Expected<TensorType> infer_cat(const InferContext& context) {
       Dim& size = result.shape[other];
       if (static_cast<std::int64_t>(other) == axis) continue;
       if (surely_differ(context.exprs, size, input.shape[other])) {
-        return bad_input(fmt::format("inputs 0 and {} differ in dim {}: {} and {}", i, other, context.exprs.text(size),
-                                     context.exprs.text(input.shape[other])));
+        return bad_input(fmt::format("inputs 0 and {} differ in dimension {}: {} and {}", i, other,
+                                     context.exprs.text(size), context.exprs.text(input.shape[other])));
       }
       if (!size.is_fixed()) size = input.shape[other].is_fixed() ? input.shape[other] : size;
     }
@@ -41,7 +41,7 @@ Expected<TensorType> infer_cat(const InferContext& context) {
 
 Expected<TensorType> infer_where(const InferContext& context) {
   if (context.inputs[0].dtype != DType::kBool) {
-    return bad_input(fmt::format("the condition has elements of {}, expected bool", name_of(context.inputs[0].dtype)));
+    return bad_input(fmt::format("the condition is {}, expected bool", name_of(context.inputs[0].dtype)));
   }
   TRY(demand_same_dtype(context.inputs[1], context.inputs[2]));
   Shape shape = TRY(broadcast(context.exprs, context.inputs[1].shape, context.inputs[2].shape));
@@ -53,7 +53,7 @@ Expected<TensorType> infer_where(const InferContext& context) {
 bool is_legacy_empty(const Shape& shape) { return shape.size() == 1 && shape[0].is(0); }
 
 Expected<void> promote(Call& call, std::vector<ValueId>& tensors) {
-  if (tensors.empty()) return bad_input("no tensors to join");
+  if (tensors.empty()) return bad_input("there are no tensors to concatenate");
   DType dtype = call.type(tensors[0]).dtype;
   for (const ValueId tensor : tensors) dtype = promoted(dtype, false, call.type(tensor).dtype, false);
   for (ValueId& tensor : tensors) tensor = TRY(call.cast(tensor, dtype));
@@ -67,7 +67,7 @@ Expected<ValueId> joined(Call& call, std::vector<ValueId> tensors, std::int64_t 
   const auto has_rank = std::ranges::find_if(tensors, [&](ValueId id) { return !is_legacy_empty(call.shape(id)); });
   if (has_rank == tensors.end()) return first;
   const std::int64_t rank = call.rank(*has_rank);
-  if (rank == 0) return bad_input("0-d tensors cannot be joined");
+  if (rank == 0) return bad_input("0-d tensors cannot be concatenated");
   axis = TRY(normal_axis(axis, rank));
   std::erase_if(tensors, [&](ValueId id) { return is_legacy_empty(call.shape(id)); });
   return call.cat(std::move(tensors), axis);
@@ -84,10 +84,10 @@ Expected<std::vector<ValueId>> read_stack(Call& call) {
   TRY(promote(call, tensors));
   const std::int64_t rank = call.rank(tensors[0]);
   for (const ValueId tensor : tensors) {
-    if (call.rank(tensor) != rank) return bad_input("tensors of different ranks are stacked");
+    if (call.rank(tensor) != rank) return bad_input("tensors to stack differ in rank");
     for (std::int64_t axis = 0; axis < rank; ++axis) {
       if (surely_differ(call.exprs(), call.size(tensor, axis), call.size(tensors[0], axis))) {
-        return bad_input("tensors of different shapes are stacked");
+        return bad_input("tensors to stack differ in shape");
       }
     }
   }
@@ -104,7 +104,7 @@ Expected<std::vector<ValueId>> read_stack(Call& call) {
 // Each tensor with at least `rank` axes; new ones stand where the stacking names want them.
 Expected<std::vector<ValueId>> with_axes(Call& call, std::size_t rank) {
   std::vector<ValueId> tensors = TRY(call.tensors("tensors"));
-  if (tensors.empty()) return bad_input("no tensors to join");
+  if (tensors.empty()) return bad_input("there are no tensors to concatenate");
   for (ValueId& tensor : tensors) {
     Shape shape = call.shape(tensor);
     if (shape.empty()) shape.push_back(1);
@@ -137,12 +137,13 @@ Expected<std::vector<ValueId>> read_pad_sequence(Call& call) {
   std::vector<ValueId> tensors = TRY(call.tensors("sequences"));
   const double filler = TRY(call.number("padding_value", 0));
   const bool batch_first = TRY(call.flag("batch_first", false));
-  if (TRY(call.text("padding_side", "right")) != "right") return Call::unsupported("padding of sequences on the left");
+  if (TRY(call.text("padding_side", "right")) != "right")
+    return Call::unsupported("pad_sequence with padding on the left is not supported");
   TRY(promote(call, tensors));
   std::int64_t longest = 0;
   for (const ValueId tensor : tensors) {
-    if (call.rank(tensor) == 0) return bad_input("a 0-d tensor is not a sequence");
-    if (!call.size(tensor, 0).is_fixed()) return Call::unsupported("sequences to be padded need a fixed size");
+    if (call.rank(tensor) == 0) return bad_input("pad_sequence needs at least one dimension");
+    if (!call.size(tensor, 0).is_fixed()) return Call::unsupported("pad_sequence needs static sizes");
     longest = std::max(longest, call.size(tensor, 0).value());
   }
   for (ValueId& tensor : tensors) {
@@ -163,7 +164,7 @@ Expected<ValueId> condition_of(Call& call, std::string_view name) {
 }
 
 Expected<std::vector<ValueId>> read_where(Call& call) {
-  if (!call.has("self")) return Call::unsupported("the size of the result depends on the values of the condition");
+  if (!call.has("self")) return Call::unsupported("the output size depends on the values of the condition");
   const DType dtype = call.result().dtype;
   const ValueId condition = TRY(condition_of(call, "condition"));
   const ValueId self = TRY(call.operand("self", dtype));
@@ -175,7 +176,7 @@ Expected<std::vector<ValueId>> read_where(Call& call) {
 Expected<TensorType> infer_branch(const InferContext& context) {
   if (context.inputs[0].dtype != DType::kBool) return bad_input("the predicate is not a bool");
   for (const Dim size : context.inputs[0].shape) TRY(demand_equal(context.exprs, size, 1, "size of the predicate"));
-  if (context.inputs[1] != context.inputs[2]) return bad_input("its branches have results of two types");
+  if (context.inputs[1] != context.inputs[2]) return bad_input("its branches have results of different types");
   return context.inputs[1];
 }
 
@@ -192,7 +193,7 @@ Expected<std::vector<ValueId>> read_masked_fill(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const ValueId mask = TRY(condition_of(call, "mask"));
   const ValueId value = TRY(call.operand("value", call.type(self).dtype));
-  if (call.rank(value) != 0) return bad_input("masked_fill is given more than one value");
+  if (call.rank(value) != 0) return bad_input("masked_fill needs a scalar value");
   return one(call.emit(Op::kWhere, NoAttrs{}, {mask, value, self}));
 }
 

@@ -24,7 +24,7 @@ Expected<TensorType> infer_reshape(const InferContext& context) {
   const bool differ_at_export = hint_before && hint_after && *hint_before != *hint_after;
   if (before != after && (differ_at_export || surely_differ(context.exprs, before, after))) {
     return bad_input(
-        fmt::format("a shape of {} elements for {} elements", context.exprs.text(after), context.exprs.text(before)));
+        fmt::format("the shape has {} elements, the input {}", context.exprs.text(after), context.exprs.text(before)));
   }
   return result;
 }
@@ -37,7 +37,7 @@ Expected<TensorType> infer_permute(const InferContext& context) {
   Ints all(input.rank());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all) {
-    return bad_input(fmt::format("[{}] is not an order of {} axes", fmt::join(axes, ","), input.rank()));
+    return bad_input(fmt::format("[{}] is not a permutation of {} axes", fmt::join(axes, ","), input.rank()));
   }
   TensorType result{input.dtype, {}};
   for (const std::int64_t axis : axes) result.shape.push_back(input.shape[static_cast<std::size_t>(axis)]);
@@ -66,14 +66,14 @@ Expected<TensorType> infer_slice(const InferContext& context) {
   const TensorType& input = context.inputs[0];
   const SliceAttrs& slice = context.as<SliceAttrs>();
   if (slice.axis < 0 || slice.axis >= static_cast<std::int64_t>(input.rank())) {
-    return bad_input(fmt::format("axis {} of a tensor of rank {}", slice.axis, input.rank()));
+    return bad_input(fmt::format("axis {} is out of range for rank {}", slice.axis, input.rank()));
   }
   if (slice.step < 1) return bad_input(fmt::format("the step is {}, expected at least 1", slice.step));
   Exprs& exprs = context.exprs;
   const Dim size = input.shape[static_cast<std::size_t>(slice.axis)];
   if (surely_exceeds(exprs, 0, slice.start) || surely_exceeds(exprs, slice.start, slice.end) ||
       surely_exceeds(exprs, slice.end, size)) {
-    return bad_input(fmt::format("elements {} to {} of an axis of size {}", exprs.text(slice.start),
+    return bad_input(fmt::format("elements {} to {} are out of range for size {}", exprs.text(slice.start),
                                  exprs.text(slice.end), exprs.text(size)));
   }
   TensorType result = input;

@@ -24,9 +24,9 @@ struct Axes {
 };
 
 Expected<Axes> axes_of(Call& call, std::int64_t rank, std::int64_t a, std::int64_t b) {
-  if (rank < 2) return bad_input(fmt::format("a diagonal of a tensor of rank {}", rank));
+  if (rank < 2) return bad_input(fmt::format("diagonal needs at least rank 2, the input has rank {}", rank));
   const Axes axes{TRY(call.axis("dim1", rank, a)), TRY(call.axis("dim2", rank, b))};
-  if (axes.a == axes.b) return bad_input("a diagonal needs two different axes");
+  if (axes.a == axes.b) return bad_input("diagonal needs two different axes");
   return axes;
 }
 
@@ -47,9 +47,9 @@ Expected<std::vector<ValueId>> read_linalg_diagonal(Call& call) {
 // The last axis as a diagonal of two new last axes, zero elsewhere.
 Expected<ValueId> embedded(Call& call, ValueId value, std::int64_t offset) {
   const Dim size = call.size(value, call.rank(value) - 1);
-  if (!size.is_fixed()) return Call::unsupported("a diagonal matrix needs a fixed size");
+  if (!size.is_fixed()) return Call::unsupported("a diagonal matrix needs a static size");
   const std::int64_t side = size.value() + std::abs(offset);
-  if (side > kMaxElements) return Call::unsupported("a diagonal matrix of an unreasonable size");
+  if (side > kMaxElements) return Call::unsupported("the diagonal matrix is too large");
   ValueId row = value;
   if (offset != 0) {
     PadAttrs pad;
@@ -65,7 +65,7 @@ Expected<ValueId> embedded(Call& call, ValueId value, std::int64_t offset) {
 
 Expected<std::vector<ValueId>> read_diag_embed(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor is not a diagonal");
+  if (call.rank(self) == 0) return bad_input("diag_embed needs at least one dimension");
   const std::int64_t rank = call.rank(self) + 1;
   const Axes axes = TRY(axes_of(call, rank, -2, -1));
   const std::int64_t offset = TRY(offset_of(call, "offset"));
@@ -85,7 +85,7 @@ Expected<std::vector<ValueId>> read_diag(Call& call) {
   const std::int64_t offset = TRY(offset_of(call, "diagonal"));
   if (call.rank(self) == 2) return one(diagonal_of_last(call, self, offset));
   if (call.rank(self) == 1) return one(embedded(call, self, offset));
-  return bad_input(fmt::format("diag of a tensor of rank {}", call.rank(self)));
+  return bad_input(fmt::format("diag needs rank 1 or 2, the input has rank {}", call.rank(self)));
 }
 
 Expected<std::vector<ValueId>> read_diagflat(Call& call) {
@@ -97,7 +97,7 @@ Expected<std::vector<ValueId>> read_diagflat(Call& call) {
 Expected<std::vector<ValueId>> keep_band(Call& call, bool is_lower) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t rank = call.rank(self);
-  if (rank < 2) return bad_input(fmt::format("a triangle of a tensor of rank {}", rank));
+  if (rank < 2) return bad_input(fmt::format("tril and triu need at least rank 2, the input has rank {}", rank));
   const std::int64_t diagonal = TRY(offset_of(call, "diagonal"));
   const ValueId mask = TRY(band_mask(call, call.size(self, rank - 2), call.size(self, rank - 1),
                                      is_lower ? -2 * kMaxOffset : diagonal, is_lower ? diagonal : 2 * kMaxOffset));
@@ -111,7 +111,7 @@ Expected<std::vector<ValueId>> read_fill_diagonal(Call& call) {
   if (call.rank(self) != 2) return Call::unsupported("fill_diagonal needs a matrix");
   const auto sizes = fixed_sizes(call.shape(self));
   const bool is_tall = !sizes || (*sizes)[0] > (*sizes)[1];
-  if (TRY(call.flag("wrap", false)) && is_tall) return Call::unsupported("fill_diagonal that wraps around");
+  if (TRY(call.flag("wrap", false)) && is_tall) return Call::unsupported("fill_diagonal with wrap is not supported");
   const ValueId mask = TRY(band_mask(call, call.size(self, 0), call.size(self, 1), 0, 0));
   const ValueId value = TRY(call.operand("fill_value", call.type(self).dtype));
   return one(call.emit(Op::kWhere, NoAttrs{}, {mask, value, self}));
@@ -122,9 +122,9 @@ Expected<std::vector<ValueId>> triangle_positions(Call& call, bool is_lower) {
   const std::int64_t rows = TRY(call.integer("row"));
   const std::int64_t columns = TRY(call.integer("col"));
   const std::int64_t offset = TRY(offset_of(call, "offset"));
-  if (rows < 0 || columns < 0) return bad_input(fmt::format("a triangle of {} by {}", rows, columns));
+  if (rows < 0 || columns < 0) return bad_input(fmt::format("invalid triangle of {} by {}", rows, columns));
   if (rows > kMaxElements || columns > kMaxElements / std::max<std::int64_t>(rows, 1)) {
-    return Call::unsupported("a triangle of an unreasonable size");
+    return Call::unsupported("the triangle is too large");
   }
   Ints positions[2];
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -144,14 +144,14 @@ Expected<std::vector<ValueId>> read_triu_indices(Call& call) { return triangle_p
 
 Expected<std::vector<ValueId>> read_block_diag(Call& call) {
   std::vector<ValueId> blocks = TRY(call.tensors("tensors"));
-  if (blocks.empty()) return Call::unsupported("a diagonal of no blocks");
+  if (blocks.empty()) return Call::unsupported("block_diag needs at least one block");
   std::int64_t columns = 0;
   for (ValueId& block : blocks) {
     Shape shape = call.shape(block);
-    if (shape.size() > 2) return bad_input(fmt::format("a block of rank {}", shape.size()));
+    if (shape.size() > 2) return bad_input(fmt::format("a block has rank {}, expected at most 2", shape.size()));
     shape.insert(shape.begin(), 2 - shape.size(), Dim(1));
-    if (!shape[1].is_fixed()) return Call::unsupported("a diagonal of blocks needs fixed sizes");
-    if (__builtin_add_overflow(columns, shape[1].value(), &columns)) return bad_input("blocks are too wide");
+    if (!shape[1].is_fixed()) return Call::unsupported("block_diag needs static sizes");
+    if (__builtin_add_overflow(columns, shape[1].value(), &columns)) return bad_input("the blocks are too wide");
     block = TRY(call.cast(TRY(call.reshape(block, std::move(shape))), call.result().dtype));
   }
   std::int64_t before = 0;
@@ -186,7 +186,7 @@ Expected<ValueId> diagonal_of_last(Emitter& emitter, ValueId value, std::int64_t
   const Shape shape = emitter.shape(value);
   const Dim rows = shape[shape.size() - 2];
   const Dim columns = shape.back();
-  if (!rows.is_fixed() || !columns.is_fixed()) return Call::unsupported("a diagonal needs a fixed size");
+  if (!rows.is_fixed() || !columns.is_fixed()) return Call::unsupported("diagonal needs static sizes");
   const std::int64_t below = std::max<std::int64_t>(-offset, 0);
   const std::int64_t above = std::max<std::int64_t>(offset, 0);
   const std::int64_t count = std::max<std::int64_t>(std::min(rows.value() - below, columns.value() - above), 0);

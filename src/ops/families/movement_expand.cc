@@ -41,7 +41,8 @@ Expected<std::vector<ValueId>> read_broadcast_tensors(Call& call) {
 
 Expected<void> demand_repeats(std::span<const Dim> repeats) {
   for (const Dim repeat : repeats) {
-    if (repeat.is_fixed() && repeat.value() < 0) return bad_input(fmt::format("repeated {} times", repeat.value()));
+    if (repeat.is_fixed() && repeat.value() < 0)
+      return bad_input(fmt::format("invalid number of repeats: {}", repeat.value()));
   }
   return {};
 }
@@ -51,7 +52,7 @@ Expected<ValueId> repeated(Call& call, ValueId value, const Dims& repeats) {
   TRY(demand_repeats(repeats));
   Shape from = call.shape(value);
   if (repeats.size() < from.size()) {
-    return bad_input(fmt::format("{} numbers say how often {} axes repeat", repeats.size(), from.size()));
+    return bad_input(fmt::format("{} repeats for {} axes", repeats.size(), from.size()));
   }
   from.insert(from.begin(), repeats.size() - from.size(), Dim(1));
   Shape apart;
@@ -115,9 +116,9 @@ Expected<std::vector<ValueId>> read_repeat_interleave(Call& call) {
 Expected<Ints> spread(const Ints& counts) {
   Ints positions;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] < 0) return bad_input(fmt::format("repeated {} times", counts[i]));
+    if (counts[i] < 0) return bad_input(fmt::format("invalid number of repeats: {}", counts[i]));
     if (counts[i] > kMaxElements - static_cast<std::int64_t>(positions.size())) {
-      return Call::unsupported("repeats to more elements than are reasonable");
+      return Call::unsupported("the repeated tensor is too large");
     }
     positions.insert(positions.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
   }
@@ -126,11 +127,11 @@ Expected<Ints> spread(const Ints& counts) {
 
 Expected<std::vector<ValueId>> read_repeat_interleave_counts(Call& call) {
   auto counts = known_integers(call.graph(), TRY(call.tensor("repeats")));
-  if (!counts) return Call::unsupported("the size of the result depends on the values of repeats");
+  if (!counts) return Call::unsupported("the output size depends on the values of repeats");
   if (!call.has("self")) return std::vector{call.integers(TRY(spread(*counts)))};
   const Along along = TRY(along_dim(call, TRY(call.tensor("self"))));
   const Dim size = call.size(along.value, along.axis);
-  if (!size.is_fixed()) return Call::unsupported("repeat_interleave with counts needs a fixed size");
+  if (!size.is_fixed()) return Call::unsupported("repeat_interleave with counts needs a static size");
   if (counts->size() == 1 && size.value() <= kMaxElements) {
     const std::int64_t count = (*counts)[0];
     counts->assign(static_cast<std::size_t>(size.value()), count);
@@ -144,7 +145,8 @@ Expected<std::vector<ValueId>> read_repeat_interleave_counts(Call& call) {
 Expected<std::vector<ValueId>> grid_of(Call& call, const std::vector<ValueId>& tensors, bool is_xy) {
   Shape shape;
   for (const ValueId tensor : tensors) {
-    if (call.rank(tensor) > 1) return bad_input(fmt::format("a grid from a tensor of rank {}", call.rank(tensor)));
+    if (call.rank(tensor) > 1)
+      return bad_input(fmt::format("meshgrid needs vectors, an input has rank {}", call.rank(tensor)));
     shape.push_back(call.rank(tensor) == 0 ? Dim(1) : call.size(tensor, 0));
   }
   const bool is_swapped = is_xy && tensors.size() > 1;
@@ -161,7 +163,7 @@ Expected<std::vector<ValueId>> grid_of(Call& call, const std::vector<ValueId>& t
 
 Expected<std::vector<ValueId>> read_meshgrid(Call& call) {
   const std::string indexing = TRY(call.text("indexing", "ij"));
-  if (indexing != "ij" && indexing != "xy") return bad_input(fmt::format("indexing is \"{}\"", indexing));
+  if (indexing != "ij" && indexing != "xy") return bad_input(fmt::format("unknown indexing \"{}\"", indexing));
   return grid_of(call, TRY(call.tensors("tensors")), indexing == "xy");
 }
 

@@ -26,7 +26,8 @@ Expected<std::vector<ValueId>> read_transpose(Call& call) {
 
 Expected<std::vector<ValueId>> read_t(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) > 2) return bad_input(fmt::format("t() of a tensor of rank {}", call.rank(self)));
+  if (call.rank(self) > 2)
+    return bad_input(fmt::format("t() needs at most rank 2, the input has rank {}", call.rank(self)));
   return one(call.rank(self) < 2 ? self : transpose(call, self, 0, 1));
 }
 
@@ -39,7 +40,7 @@ Expected<std::vector<ValueId>> read_reversed(Call& call) {
 
 Expected<std::vector<ValueId>> read_matrix_transpose(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) < 2) return bad_input(fmt::format("a matrix is expected, its rank is {}", call.rank(self)));
+  if (call.rank(self) < 2) return bad_input(fmt::format("expected a matrix, the input has rank {}", call.rank(self)));
   return one(transpose(call, self, call.rank(self) - 2, call.rank(self) - 1));
 }
 
@@ -56,7 +57,7 @@ Expected<std::vector<ValueId>> read_moveaxis(Call& call) {
   const Ints from = TRY(call.integers("source"));
   const Ints to = TRY(call.integers("destination"));
   if (from.size() != to.size()) {
-    return bad_input(fmt::format("{} axes are to be moved to {} places", from.size(), to.size()));
+    return bad_input(fmt::format("{} source axes for {} destinations", from.size(), to.size()));
   }
   constexpr std::int64_t kFree = -1;
   Ints axes(static_cast<std::size_t>(std::max<std::int64_t>(rank, 1)), kFree);
@@ -64,7 +65,7 @@ Expected<std::vector<ValueId>> read_moveaxis(Call& call) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     const auto source = static_cast<std::size_t>(TRY(normal_axis(from[i], rank)));
     const auto target = static_cast<std::size_t>(TRY(normal_axis(to[i], rank)));
-    if (is_moved[source] || axes[target] != kFree) return bad_input("an axis is moved twice");
+    if (is_moved[source] || axes[target] != kFree) return bad_input("an axis occurs twice");
     is_moved[source] = true;
     axes[target] = static_cast<std::int64_t>(source);
   }

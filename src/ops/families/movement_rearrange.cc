@@ -24,7 +24,8 @@ Expected<std::vector<ValueId>> read_flip(Call& call) {
 template <std::int64_t axis>
 Expected<std::vector<ValueId>> read_flip_axis(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) <= axis) return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, call.rank(self)));
+  if (call.rank(self) <= axis)
+    return bad_input(fmt::format("axis {} is out of range for rank {}", axis, call.rank(self)));
   return one(flipped(call, self, {axis}));
 }
 
@@ -48,11 +49,11 @@ Expected<std::vector<ValueId>> read_roll(Call& call) {
   const Ints axes = TRY(call.integers("dims", Ints{}));
   const Shape shape = call.shape(self);
   if (axes.empty()) {
-    if (shifts.size() != 1) return bad_input(fmt::format("{} shifts of one axis", shifts.size()));
+    if (shifts.size() != 1) return bad_input(fmt::format("{} shifts for one axis", shifts.size()));
     const ValueId flat = TRY(call.reshape(self, {call.exprs().product(shape)}));
     return one(call.reshape(TRY(rolled(call, flat, 0, shifts[0])), shape));
   }
-  if (shifts.size() != axes.size()) return bad_input(fmt::format("{} shifts of {} axes", shifts.size(), axes.size()));
+  if (shifts.size() != axes.size()) return bad_input(fmt::format("{} shifts for {} axes", shifts.size(), axes.size()));
   ValueId value = self;
   for (std::size_t i = 0; i < axes.size() && !shape.empty(); ++i) {
     value = TRY(rolled(call, value, TRY(normal_axis(axes[i], call.rank(self))), shifts[i]));
@@ -64,10 +65,10 @@ Expected<std::vector<ValueId>> read_rot90(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t quarters = ((TRY(call.integer("k", 1)) % 4) + 4) % 4;
   const Ints axes = TRY(call.integers("dims", Ints{0, 1}));
-  if (axes.size() != 2 || call.rank(self) < 2) return bad_input("a rotation needs two axes");
+  if (axes.size() != 2 || call.rank(self) < 2) return bad_input("rot90 needs two axes");
   const std::int64_t a = TRY(normal_axis(axes[0], call.rank(self)));
   const std::int64_t b = TRY(normal_axis(axes[1], call.rank(self)));
-  if (a == b) return bad_input("a rotation needs two different axes");
+  if (a == b) return bad_input("rot90 needs two different axes");
   if (quarters == 0) return one(self);
   if (quarters == 2) return one(flipped(call, self, {std::min(a, b), std::max(a, b)}));
   const ValueId turned = TRY(flipped(call, self, {quarters == 1 ? b : a}));
@@ -83,7 +84,7 @@ Expected<ValueId> shuffled(Call& call, ValueId value, Shape apart, Ints order, S
 Expected<Dim> divided(Call& call, Dim size, std::int64_t divisor) {
   const auto quotient = call.exprs().divide_exactly(size, divisor);
   if (quotient) return *quotient;
-  if (size.is_fixed()) return bad_input(fmt::format("a size of {} is divided by {}", size.value(), divisor));
+  if (size.is_fixed()) return bad_input(fmt::format("size {} is not divisible by {}", size.value(), divisor));
   return call.exprs().floor_divide(size, divisor);
 }
 
@@ -101,8 +102,8 @@ Expected<Image> image_of(Call& call, std::string_view factor_name) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t factor = TRY(call.integer(factor_name));
   const Shape shape = call.shape(self);
-  if (shape.size() < 3) return bad_input(fmt::format("an image of rank {}", shape.size()));
-  if (factor < 1 || factor > kMaxFactor) return bad_input(fmt::format("the factor is {}", factor));
+  if (shape.size() < 3) return bad_input(fmt::format("the image has unsupported rank {}", shape.size()));
+  if (factor < 1 || factor > kMaxFactor) return bad_input(fmt::format("invalid factor {}", factor));
   const std::size_t rank = shape.size();
   return Image{self, Shape(shape.begin(), shape.end() - 3), shape[rank - 3], shape[rank - 2], shape[rank - 1], factor};
 }
@@ -143,7 +144,7 @@ Expected<std::vector<ValueId>> read_channel_shuffle(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t groups = TRY(call.integer("groups"));
   const Shape shape = call.shape(self);
-  if (shape.size() < 3) return bad_input(fmt::format("an image of rank {}", shape.size()));
+  if (shape.size() < 3) return bad_input(fmt::format("the image has unsupported rank {}", shape.size()));
   if (groups < 1) return bad_input(fmt::format("{} groups", groups));
   const Dim channels = TRY(divided(call, shape[1], groups));
   Ints order = {0, 2, 1};

@@ -13,10 +13,10 @@ namespace {
 Expected<Dim> size_of_rest(Call& call, Dim total, const Shape& others, Dim declared) {
   Exprs& exprs = call.exprs();
   const Dim taken = exprs.product(others);
-  if (taken.is(0)) return bad_input("a size of -1 beside a size of 0 could be anything");
+  if (taken.is(0)) return bad_input("a size of -1 is ambiguous beside a size of 0");
   if (const auto exact = exprs.divide_exactly(total, taken)) return *exact;
   if (total.is_fixed() && taken.is_fixed()) {
-    return bad_input(fmt::format("{} elements do not divide into {}", total.value(), taken.value()));
+    return bad_input(fmt::format("{} elements are not divisible by {}", total.value(), taken.value()));
   }
   return declared;
 }
@@ -56,7 +56,7 @@ Expected<std::vector<ValueId>> read_flatten(Call& call) {
   const std::int64_t rank = call.rank(self);
   const std::int64_t first = TRY(call.axis("start_dim", rank, 0));
   const std::int64_t last = TRY(call.axis("end_dim", rank, -1));
-  if (first > last) return bad_input(fmt::format("axes {} to {} are to be flattened", first, last));
+  if (first > last) return bad_input(fmt::format("cannot flatten axes {} to {}", first, last));
   const Shape from = call.shape(self);
   if (rank == 0) return one(call.reshape(self, {Dim(1)}));
   Shape shape(from.begin(), from.begin() + first);
@@ -74,7 +74,7 @@ Expected<std::vector<ValueId>> read_ravel(Call& call) {
 Expected<std::vector<ValueId>> read_unflatten(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor has no axis to unflatten");
+  if (call.rank(self) == 0) return bad_input("unflatten needs at least one dimension");
   const Shape parts =
       TRY(resolved(call, TRY(call.dims("sizes")), call.size(self, axis), static_cast<std::size_t>(axis)));
   if (surely_differ(call.exprs(), call.exprs().product(parts), call.size(self, axis))) {

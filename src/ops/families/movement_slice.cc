@@ -59,14 +59,14 @@ Expected<std::vector<ValueId>> read_slice(Call& call) {
 
 Expected<std::vector<ValueId>> read_select(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor has no axis to select from");
+  if (call.rank(self) == 0) return bad_input("select needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
   return one(select(call, self, axis, TRY(call.dim("index"))));
 }
 
 Expected<std::vector<ValueId>> read_narrow(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) == 0) return bad_input("a 0-d tensor cannot be narrowed");
+  if (call.rank(self) == 0) return bad_input("narrow needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self)));
   Dim start = 0;
   if (const auto tensor = call.tensor_if("start")) {
@@ -80,7 +80,7 @@ Expected<std::vector<ValueId>> read_narrow(Call& call) {
   const Dim size = call.size(self, axis);
   if ((length.is_fixed() && length.value() < 0) || surely_exceeds(call.exprs(), length, size)) {
     return bad_input(
-        fmt::format("{} elements of an axis of size {}", call.exprs().text(length), call.exprs().text(size)));
+        fmt::format("{} elements are out of range for size {}", call.exprs().text(length), call.exprs().text(size)));
   }
   if (is_negative(call.exprs(), start)) start = call.exprs().add(start, size);
   return one(strided_slice(call, self, axis, start, length, 1));

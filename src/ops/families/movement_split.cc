@@ -17,7 +17,8 @@ struct Whole {
 
 Expected<Whole> whole_of(Call& call, std::int64_t rank_at_least = 1) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) < rank_at_least) return bad_input(fmt::format("a tensor of rank {} is split", call.rank(self)));
+  if (call.rank(self) < rank_at_least)
+    return bad_input(fmt::format("cannot split a tensor of rank {}", call.rank(self)));
   const std::int64_t axis = TRY(call.axis("dim", call.rank(self), 0));
   return Whole{self, axis, call.size(self, axis)};
 }
@@ -25,16 +26,16 @@ Expected<Whole> whole_of(Call& call, std::int64_t rank_at_least = 1) {
 // Pieces of these sizes, one after another. A fixed axis must be used up.
 Expected<std::vector<ValueId>> pieces(Call& call, const Whole& whole, const Dims& sizes) {
   if (sizes.size() < call.result_count()) {
-    return bad_input(fmt::format("{} pieces for {} results", sizes.size(), call.result_count()));
+    return bad_input(fmt::format("{} parts for {} results", sizes.size(), call.result_count()));
   }
   for (const Dim size : sizes) {
-    if (size.is_fixed() && size.value() < 0) return bad_input(fmt::format("a piece of size {}", size.value()));
+    if (size.is_fixed() && size.value() < 0) return bad_input(fmt::format("invalid part of size {}", size.value()));
   }
   Dim total = 0;
   for (const Dim size : sizes) total = call.exprs().add(total, size);
   if (surely_differ(call.exprs(), total, whole.size)) {
-    return bad_input(
-        fmt::format("pieces of {} in all for a size of {}", call.exprs().text(total), call.exprs().text(whole.size)));
+    return bad_input(fmt::format("parts add up to {}, the axis has size {}", call.exprs().text(total),
+                                 call.exprs().text(whole.size)));
   }
   std::vector<ValueId> results;
   Dim start = 0;
@@ -64,7 +65,7 @@ Expected<std::vector<ValueId>> even_pieces(Call& call, const Whole& whole, Dim s
   if (const auto declared = declared_sizes(call, whole)) return pieces(call, whole, *declared);
   Exprs& exprs = call.exprs();
   if (step.is_fixed() && (step.value() < 0 || (step.is(0) && !whole.size.is(0)))) {
-    return bad_input(fmt::format("a size of {} is split by {}", exprs.text(whole.size), step.value()));
+    return bad_input(fmt::format("size {} cannot be split by {}", exprs.text(whole.size), step.value()));
   }
   if (whole.size.is(0)) return pieces(call, whole, Dims(call.result_count(), Dim(0)));
   Dims sizes;
@@ -73,7 +74,7 @@ Expected<std::vector<ValueId>> even_pieces(Call& call, const Whole& whole, Dim s
     sizes.push_back(step);
     left = exprs.subtract(left, step);
   }
-  if (surely_exceeds(exprs, left, step)) return bad_input("more pieces than results");
+  if (surely_exceeds(exprs, left, step)) return bad_input("more parts than results");
   sizes.push_back(left);
   return pieces(call, whole, sizes);
 }
@@ -119,7 +120,7 @@ Expected<std::vector<ValueId>> sections_of(Call& call, const Whole& whole, std::
 // Pieces that begin at these places, which are read as Python reads bounds.
 Expected<std::vector<ValueId>> places_of(Call& call, const Whole& whole, const Dims& places) {
   if (places.size() + 1 != call.result_count()) {
-    return bad_input(fmt::format("{} places for {} results", places.size(), call.result_count()));
+    return bad_input(fmt::format("{} split points for {} results", places.size(), call.result_count()));
   }
   std::vector<ValueId> results;
   Dim start = 0;
@@ -137,7 +138,7 @@ Expected<std::vector<ValueId>> split_as_asked(Call& call, const Whole& whole) {
   if (call.has("indices")) return places_of(call, whole, TRY(call.dims("indices")));
   const ValueId tensor = TRY(call.tensor("tensor_indices_or_sections"));
   const auto known = known_integers(call.graph(), tensor);
-  if (!known) return Call::unsupported("where to split depends on the values of a tensor");
+  if (!known) return Call::unsupported("the split points depend on the values of a tensor");
   if (call.rank(tensor) == 0) return sections_of(call, whole, (*known)[0]);
   return places_of(call, whole, Dims(known->begin(), known->end()));
 }
@@ -153,7 +154,7 @@ Expected<std::vector<ValueId>> split_along(Call& call, std::int64_t axis, std::i
     const std::int64_t sections = TRY(call.integer("sections"));
     if (sections < 1 || (whole.size.is_fixed() && whole.size.value() % sections != 0)) {
       return bad_input(
-          fmt::format("a size of {} is split into {} equal parts", call.exprs().text(whole.size), sections));
+          fmt::format("size {} cannot be split into {} equal parts", call.exprs().text(whole.size), sections));
     }
   }
   return split_as_asked(call, whole);
@@ -167,7 +168,7 @@ Expected<std::vector<ValueId>> read_dsplit(Call& call) { return split_along(call
 Expected<std::vector<ValueId>> read_unbind(Call& call) {
   const Whole whole = TRY(whole_of(call));
   if (surely_differ(call.exprs(), whole.size, static_cast<std::int64_t>(call.result_count()))) {
-    return bad_input(fmt::format("a size of {} for {} results", call.exprs().text(whole.size), call.result_count()));
+    return bad_input(fmt::format("size {} for {} results", call.exprs().text(whole.size), call.result_count()));
   }
   std::vector<ValueId> results;
   for (std::size_t i = 0; i < call.result_count(); ++i) {

@@ -20,7 +20,7 @@ Expected<std::vector<ValueId>> read_unfold(Call& call) {
   const std::int64_t size = TRY(call.integer("size"));
   const std::int64_t step = TRY(call.integer("step"));
   if (call.rank(self) == 0) {
-    if (size != 1) return bad_input(fmt::format("a window of {} elements of a 0-d tensor", size));
+    if (size != 1) return bad_input(fmt::format("unfold of {} elements needs at least one dimension", size));
     return one(call.reshape(self, {Dim(1)}));
   }
   self = TRY(windows(call, self, axis, size, step, 1));
@@ -45,7 +45,7 @@ Expected<std::vector<ValueId>> read_im2col(Call& call) {
   const Ints padding = TRY(pair(call, "padding", Ints{0, 0}, 0));
   const Ints stride = TRY(pair(call, "stride", Ints{1, 1}, 1));
   const std::int64_t rank = call.rank(self);
-  if (rank != 3 && rank != 4) return bad_input(fmt::format("a picture of rank {}", rank));
+  if (rank != 3 && rank != 4) return bad_input(fmt::format("expected an image of rank 3 or 4, got rank {}", rank));
   ValueId value = self;
   if (padding[0] != 0 || padding[1] != 0) {
     PadAttrs pad;
@@ -87,17 +87,18 @@ Expected<std::vector<ValueId>> read_as_strided(Call& call) {
   const auto strides = fixed_sizes(TRY(call.dims("stride")));
   const std::int64_t offset = TRY(call.integer("storage_offset", 0));
   const Dim total = call.exprs().product(call.shape(self));
-  if (!sizes || !strides || !total.is_fixed()) return Call::unsupported("as_strided needs fixed sizes");
-  if (!is_row_major(call.graph(), self)) return Call::unsupported("as_strided of a tensor whose memory is not known");
-  if (sizes->size() != strides->size()) return bad_input("as_strided with as many strides as sizes is expected");
+  if (!sizes || !strides || !total.is_fixed()) return Call::unsupported("as_strided needs static sizes");
+  if (!is_row_major(call.graph(), self))
+    return Call::unsupported("as_strided needs an input with a known memory layout");
+  if (sizes->size() != strides->size()) return bad_input("as_strided: sizes and strides differ in length");
   std::int64_t count = 1;
   for (std::size_t i = 0; i < sizes->size(); ++i) {
-    if ((*sizes)[i] < 0 || (*strides)[i] < 0) return bad_input("as_strided with a negative size or stride");
+    if ((*sizes)[i] < 0 || (*strides)[i] < 0) return bad_input("as_strided: a size or stride is negative");
     if ((*sizes)[i] > kMaxElements || (*strides)[i] > total.value()) {
-      return Call::unsupported("as_strided of an unreasonable size");
+      return Call::unsupported("as_strided: the result is too large");
     }
     count *= (*sizes)[i];
-    if (count > kMaxElements) return Call::unsupported("as_strided of an unreasonable size");
+    if (count > kMaxElements) return Call::unsupported("as_strided: the result is too large");
   }
   Ints positions(static_cast<std::size_t>(count), offset);
   std::int64_t repeat = count;
@@ -106,12 +107,12 @@ Expected<std::vector<ValueId>> read_as_strided(Call& call) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t& position = positions[static_cast<std::size_t>(i)];
       if (__builtin_add_overflow(position, i / repeat % (*sizes)[axis] * (*strides)[axis], &position)) {
-        return bad_input("as_strided reaches outside of its tensor");
+        return bad_input("as_strided: an element is outside of the tensor");
       }
     }
   }
   for (const std::int64_t position : positions) {
-    if (position < 0 || position >= total.value()) return bad_input("as_strided reaches outside of its tensor");
+    if (position < 0 || position >= total.value()) return bad_input("as_strided: an element is outside of the tensor");
   }
   const ValueId flat = TRY(call.reshape(self, {total}));
   const ValueId picked = TRY(select_positions(call, flat, 0, positions));
@@ -122,13 +123,13 @@ Expected<std::vector<ValueId>> read_as_strided(Call& call) {
 
 Expected<ValueId> windows(Emitter& emitter, ValueId value, std::int64_t axis, std::int64_t kernel, std::int64_t stride,
                           std::int64_t dilation) {
-  TRY(demand_list({kernel}, 1, 0, "the size of a window"));
-  TRY(demand_list({stride, dilation}, 2, 1, "the step of a window"));
+  TRY(demand_list({kernel}, 1, 0, "the window size"));
+  TRY(demand_list({stride, dilation}, 2, 1, "the window step"));
   Exprs& exprs = emitter.exprs();
   const Dim size = emitter.size(value, axis);
   const std::int64_t reach = kernel == 0 ? 0 : (kernel - 1) * dilation + 1;
   if (surely_exceeds(exprs, reach, size)) {
-    return bad_input(fmt::format("a window of {} elements in {}", reach, exprs.text(size)));
+    return bad_input(fmt::format("a window of {} elements does not fit into size {}", reach, exprs.text(size)));
   }
   const Dim count = exprs.add(exprs.floor_divide(exprs.subtract(size, reach), stride), 1);
   if (stride == kernel && dilation == 1) {
@@ -137,7 +138,7 @@ Expected<ValueId> windows(Emitter& emitter, ValueId value, std::int64_t axis, st
   }
   if (count.is_fixed()) {
     if (count.value() > kMaxElements / std::max<std::int64_t>(kernel, 1)) {
-      return Call::unsupported("windows of an unreasonable size");
+      return Call::unsupported("the windows are too large");
     }
     Ints positions;
     for (std::int64_t i = 0; i < count.value(); ++i) {
@@ -146,7 +147,7 @@ Expected<ValueId> windows(Emitter& emitter, ValueId value, std::int64_t axis, st
     const ValueId picked = TRY(select_positions(emitter, value, axis, positions));
     return emitter.reshape(picked, with_axis(emitter.shape(picked), axis, {count, kernel}));
   }
-  if (kernel == 0 || kernel > kMaxSlices) return Call::unsupported("windows of this size need an axis of fixed size");
+  if (kernel == 0 || kernel > kMaxSlices) return Call::unsupported("windows of this size need a static axis");
   std::vector<ValueId> parts;
   for (std::int64_t k = 0; k < kernel; ++k) {
     const ValueId part = TRY(strided_slice(emitter, value, axis, k * dilation, count, stride));

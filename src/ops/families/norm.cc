@@ -22,7 +22,7 @@ Expected<void> demand_parameter(const TensorType& parameter, const TensorType& i
 Expected<TensorType> infer_batch_norm(const InferContext& context) {
   const TensorType& input = context.inputs[0];
   TRY(demand_floats(input));
-  if (input.rank() < 2) return bad_input(fmt::format("an input of rank {}, expected at least 2", input.rank()));
+  if (input.rank() < 2) return bad_input(fmt::format("an input has rank {}, expected at least 2", input.rank()));
   for (const TensorType& parameter : context.inputs.subspan(1)) {
     TRY(demand_parameter(parameter, input));
     TRY(demand_rank(parameter, 1));
@@ -36,7 +36,7 @@ Expected<TensorType> infer_layer_norm(const InferContext& context) {
   const std::int64_t axes = context.as<LayerNormAttrs>().axes;
   TRY(demand_floats(input));
   if (axes < 1 || axes > static_cast<std::int64_t>(input.rank())) {
-    return bad_input(fmt::format("the last {} axes of a tensor of rank {}", axes, input.rank()));
+    return bad_input(fmt::format("the last {} axes are out of range for rank {}", axes, input.rank()));
   }
   const Shape normalized(input.shape.end() - axes, input.shape.end());
   for (const TensorType& parameter : context.inputs.subspan(1)) {
@@ -53,8 +53,8 @@ Expected<TensorType> infer_group_norm(const InferContext& context) {
   const TensorType& input = context.inputs[0];
   const std::int64_t groups = context.as<GroupNormAttrs>().groups;
   TRY(demand_floats(input));
-  if (input.rank() < 2) return bad_input(fmt::format("an input of rank {}, expected at least 2", input.rank()));
-  if (!input.shape[1].is_fixed()) return fail(ErrorKind::kUnsupported, "group_norm needs a fixed number of channels");
+  if (input.rank() < 2) return bad_input(fmt::format("an input has rank {}, expected at least 2", input.rank()));
+  if (!input.shape[1].is_fixed()) return fail(ErrorKind::kUnsupported, "group_norm needs a static number of channels");
   if (groups < 1 || input.shape[1].value() % groups != 0) {
     return bad_input(fmt::format("{} channels in {} groups", input.shape[1].value(), groups));
   }
@@ -105,7 +105,7 @@ Expected<Statistics> statistics(Call& call, ValueId input, const Ints& axes, boo
 }
 
 Expected<ValueId> normalize_batch(Call& call, ValueId input, Statistics with, double eps) {
-  if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
+  if (call.rank(input) < 2) return bad_input(call.target() + ": the input has no channel axis");
   const Shape channels{call.size(input, 1)};
   const DType dtype = call.type(with.mean).dtype;
   const auto weight = call.tensor_if("weight");
@@ -121,10 +121,10 @@ Expected<Statistics> batch_statistics(Call& call, ValueId input, bool is_trainin
   const auto mean = call.tensor_if("running_mean");
   const auto variance = call.tensor_if("running_var");
   if (mean && variance) {
-    if (is_training) return Call::training_mode("batch norm that changes its statistics");
+    if (is_training) return Call::training_mode("batch norm that updates its statistics");
     return Statistics{*mean, *variance};
   }
-  if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
+  if (call.rank(input) < 2) return bad_input(call.target() + ": the input has no channel axis");
   return statistics(call, input, all_but(call.rank(input), 1), false);
 }
 
@@ -152,7 +152,7 @@ Expected<Values> read_native_batch_norm(Call& call) {
 }
 
 Expected<ValueId> normalize_groups(Call& call, ValueId input, std::int64_t groups, double eps) {
-  if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
+  if (call.rank(input) < 2) return bad_input(call.target() + ": the input has no channel axis");
   Values inputs = TRY(with_affine(call, input, {call.size(input, 1)}));
   return call.emit(Op::kGroupNorm, GroupNormAttrs{groups, eps}, std::move(inputs));
 }
@@ -169,7 +169,7 @@ Expected<Values> read_native_group_norm(Call& call) {
   const ValueId result = TRY(normalize_groups(call, input, groups, eps));
   const Shape& shape = call.shape(input);
   const auto members = call.exprs().divide_exactly(call.exprs().product(std::span(shape).subspan(1)), groups);
-  if (!members) return Call::unsupported("groups of a size that needs to be fixed");
+  if (!members) return Call::unsupported("group_norm needs a static group size");
   const ValueId rows = TRY(call.reshape(input, {shape[0], groups, *members}));
   const Statistics of_groups = TRY(statistics(call, rows, {2}, false));
   return Values{result, of_groups.mean, TRY(reciprocal_deviation(call, of_groups.variance, eps))};
@@ -183,18 +183,18 @@ Expected<Values> read_instance_norm(Call& call) {
     return one(normalize_batch(call, input, with, eps));
   }
   if (call.has("running_mean")) {
-    return Call::training_mode("instance norm that changes its statistics");
+    return Call::training_mode("instance norm that updates its statistics");
   }
-  if (call.rank(input) < 2) return bad_input(call.target() + ": an input without channels");
+  if (call.rank(input) < 2) return bad_input(call.target() + ": the input has no channel axis");
   const Dim channels = call.size(input, 1);
-  if (!channels.is_fixed()) return Call::unsupported("instance norm needs a fixed number of channels");
+  if (!channels.is_fixed()) return Call::unsupported("instance norm needs a static number of channels");
   return one(normalize_groups(call, input, channels.value(), eps));
 }
 
 Expected<std::int64_t> normalized_axes(Call& call, ValueId input) {
   const Dims shape = TRY(call.dims("normalized_shape"));
   const auto axes = static_cast<std::int64_t>(shape.size());
-  if (axes < 1 || axes > call.rank(input)) return bad_input(call.target() + ": normalized_shape of a wrong rank");
+  if (axes < 1 || axes > call.rank(input)) return bad_input(call.target() + ": normalized_shape has the wrong length");
   for (std::int64_t i = 0; i < axes; ++i) {
     TRY(demand_equal(call.exprs(), call.size(input, call.rank(input) - axes + i), shape[static_cast<std::size_t>(i)],
                      "normalized size"));

@@ -82,7 +82,7 @@ Expected<Values> read_cumprod(Call& call) { return read_running(call, Op::kCumpr
 // What lies in front of the axis and behind it is joined to it first.
 Expected<Values> read_diff(Call& call) {
   ValueId value = TRY(call.tensor("self"));
-  if (call.rank(value) == 0) return bad_input(call.target() + ": differences need an axis");
+  if (call.rank(value) == 0) return bad_input(call.target() + ": diff needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(value), -1));
   Values parts{value};
   if (const auto before = call.tensor_if("prepend")) parts.insert(parts.begin(), *before);
@@ -90,7 +90,7 @@ Expected<Values> read_diff(Call& call) {
   if (parts.size() > 1) value = TRY(call.cat(std::move(parts), axis));
   const Op difference = call.type(value).dtype == DType::kBool ? Op::kLogicalXor : Op::kSub;
   const std::int64_t order = TRY(call.integer("n", 1));
-  if (order < 0) return bad_input(fmt::format("{}: differences of order {}", call.target(), order));
+  if (order < 0) return bad_input(fmt::format("{}: unsupported order {}", call.target(), order));
   for (std::int64_t i = 0; i < order; ++i) {
     const Dim size = call.size(value, axis);
     if (size == Dim(0)) break;
@@ -128,7 +128,7 @@ Expected<Dim> read_count(Call& call, ValueId self, std::int64_t axis, std::int64
   const bool is_too_many = count.is_fixed() && size.is_fixed() && count.value() > size.value();
   if ((count.is_fixed() && count.value() < min) || is_too_many) {
     return bad_input(
-        fmt::format("{}: {} of {} numbers", call.target(), call.exprs().text(count), call.exprs().text(size)));
+        fmt::format("{}: {} of {} elements", call.target(), call.exprs().text(count), call.exprs().text(size)));
   }
   return count;
 }
@@ -164,7 +164,7 @@ Expected<Values> read_kthvalue(Call& call) {
 // The lower of two middle numbers; NaN where there is any, which sorting has put last.
 Expected<Values> median(Call& call, ValueId self, std::int64_t axis, bool keepdim) {
   const Dim size = call.size(self, axis);
-  if (size.is(0)) return bad_input(call.target() + ": the median of no numbers");
+  if (size.is(0)) return bad_input(call.target() + ": the median of an empty tensor is undefined");
   const Dim middle = call.exprs().floor_divide(call.exprs().add(size, -1), 2);
   Values results = TRY(sorted(call, self, {axis, false}));
   for (ValueId& result : results) result = TRY(pick(call, result, axis, middle, keepdim));
@@ -217,9 +217,10 @@ Expected<ValueId> quantile(Call& call, ValueId row, std::int64_t axis, bool keep
   const Dim size = call.size(row, axis);
   const double share = TRY(call.number("q"));
   const std::string way = TRY(call.text("interpolation", "linear"));
-  if (!(share >= 0 && share <= 1)) return bad_input(fmt::format("{}: a share of {}", call.target(), share));
-  if (!size.is_fixed()) return Call::unsupported("a quantile of an axis that needs a fixed size");
-  if (size.value() < 1) return bad_input(call.target() + ": the quantile of no numbers");
+  if (!(share >= 0 && share <= 1))
+    return bad_input(fmt::format("{}: quantile {} is not between 0 and 1", call.target(), share));
+  if (!size.is_fixed()) return Call::unsupported("quantile needs a static axis");
+  if (size.value() < 1) return bad_input(call.target() + ": the quantile of an empty tensor is undefined");
   TRY(demand_floats(call.type(row)));
   const double place = share * static_cast<double>(size.value() - 1);
   double lower = std::floor(place);

@@ -25,7 +25,7 @@ Expected<TensorType> infer_pad(const InferContext& context) {
     const bool is_empty = pad.mode == PadMode::kReplicate && max > 0 && !surely_exceeds(exprs, size, 0);
     // Of a symbolic size the kernel finds out.
     if ((is_mirrored || is_empty) && size.is_fixed()) {
-      return bad_input(fmt::format("an axis of size {} has nothing to pad {} elements with", size.value(), max));
+      return bad_input(fmt::format("an axis of size {} is too short to pad {} elements", size.value(), max));
     }
     size = exprs.add(size, pad.before[axis] + pad.after[axis]);
   }
@@ -36,7 +36,7 @@ Expected<TensorType> infer_pad(const InferContext& context) {
     constexpr double kExact = 9007199254740992.0;
     const bool is_whole = std::abs(pad.value) <= kExact && std::floor(pad.value) == pad.value;
     if (is_integer(result.dtype) && !is_whole) {
-      return fail(ErrorKind::kUnsupported, fmt::format("padding of integers with {}", pad.value));
+      return fail(ErrorKind::kUnsupported, fmt::format("integers cannot be padded with {}", pad.value));
     }
   }
   return result;
@@ -54,13 +54,13 @@ Expected<std::vector<Sides>> sides_of(Call& call, ValueId self, std::string_view
   const Dims list = TRY(call.dims(name));
   const std::int64_t rank = call.rank(self);
   if (list.size() % 2 != 0 || static_cast<std::int64_t>(list.size()) > 2 * rank) {
-    return bad_input(fmt::format("{} numbers to pad a tensor of rank {}", list.size(), rank));
+    return bad_input(fmt::format("{} padding values for rank {}", list.size(), rank));
   }
   // Beyond this, sums with a size could not be told from symbolic ones.
   constexpr std::int64_t kMaxPadding = std::int64_t{1} << 30;
   for (const Dim number : list) {
     if (number.is_fixed() && (number.value() > kMaxPadding || number.value() < -kMaxPadding)) {
-      return bad_input(fmt::format("padding by {}", number.value()));
+      return bad_input(fmt::format("padding {} is out of range", number.value()));
     }
   }
   std::vector<Sides> result;
@@ -109,7 +109,7 @@ Expected<ValueId> join_symbolic(Call& call, ValueId value, const std::vector<Sid
     std::vector<ValueId> parts;
     for (const Dim size : {side.before, side.after}) {
       if (!size.is_fixed() && call.exprs().bounds(size).min.value_or(-1) < 0) {
-        return Call::unsupported("padding that may be negative needs a fixed size");
+        return Call::unsupported("padding that may be negative needs a static size");
       }
     }
     if (!side.before.is_fixed()) parts.push_back(TRY(filler(side.before)));
@@ -128,7 +128,7 @@ Expected<ValueId> pad_constant(Call& call, ValueId self, const std::vector<Sides
 Expected<void> demand_fixed(const std::vector<Sides>& sides) {
   for (const Sides& side : sides) {
     if (!side.before.is_fixed() || !side.after.is_fixed()) {
-      return Call::unsupported("padding with elements of the tensor needs a fixed size");
+      return Call::unsupported("reflect, replicate and circular padding need static sizes");
     }
   }
   return {};
@@ -148,7 +148,7 @@ Expected<ValueId> pad_circular(Call& call, ValueId self, const std::vector<Sides
     const Dim before = added(side.before);
     const Dim after = added(side.after);
     if (surely_exceeds(call.exprs(), before, size) || surely_exceeds(call.exprs(), after, size)) {
-      return bad_input(fmt::format("an axis of size {} is wrapped more than once", call.exprs().text(size)));
+      return bad_input(fmt::format("circular padding is larger than the axis of size {}", call.exprs().text(size)));
     }
     std::vector<ValueId> parts;
     if (!before.is(0)) {
@@ -169,7 +169,7 @@ Expected<std::vector<ValueId>> read_pad(Call& call) {
   if (mode == "reflect") return one(pad_from_inside(call, self, sides, PadMode::kReflect));
   if (mode == "replicate") return one(pad_from_inside(call, self, sides, PadMode::kReplicate));
   if (mode == "circular") return one(pad_circular(call, self, sides));
-  return bad_input(fmt::format("padding mode \"{}\"", mode));
+  return bad_input(fmt::format("unknown padding mode \"{}\"", mode));
 }
 
 Expected<std::vector<ValueId>> read_constant_pad(Call& call) {

@@ -37,7 +37,7 @@ Expected<Shape> pooled(Exprs& exprs, const Shape& input, const Ints& kernel, con
         ceil_mode ? window_count_ceil(exprs, input[i + 2], window) : window_count(exprs, input[i + 2], window);
     if (size.is_fixed() && size.value() < 1) {
       return bad_input(
-          fmt::format("a window of {} does not fit into size {}", window.kernel, exprs.text(input[i + 2])));
+          fmt::format("a window of size {} does not fit into size {}", window.kernel, exprs.text(input[i + 2])));
     }
     result.push_back(size);
   }
@@ -80,8 +80,9 @@ Expected<TensorType> infer_adaptive(const InferContext& context, bool is_positio
   if (size.size() != 2) return bad_input(fmt::format("{} sizes, expected 2", size.size()));
   TensorType result{is_position ? DType::kI64 : input.dtype, {input.shape[0], input.shape[1]}};
   for (std::size_t i = 0; i < 2; ++i) {
-    if (size[i].is_fixed() && size[i].value() < 0) return bad_input(fmt::format("a size of {}", size[i].value()));
-    if (input.shape[i + 2].is(0)) return bad_input("a pool of no numbers");
+    if (size[i].is_fixed() && size[i].value() < 0)
+      return bad_input(fmt::format("size {} is out of range", size[i].value()));
+    if (input.shape[i + 2].is(0)) return bad_input("the pool has an empty input");
     result.shape.push_back(size[i]);
   }
   return result;
@@ -94,8 +95,7 @@ Expected<Ints> per_axis(Call& call, std::string_view name, const PoolInput& inpu
   if (list.empty()) list = otherwise;
   if (list.size() == 1) list.resize(input.spatial, list[0]);
   if (list.size() != input.spatial) {
-    return bad_input(
-        fmt::format("{}: {} has {} numbers, expected {}", call.target(), name, list.size(), input.spatial));
+    return bad_input(fmt::format("{}: {} has {} values, expected {}", call.target(), name, list.size(), input.spatial));
   }
   return list;
 }
@@ -181,7 +181,7 @@ Expected<Values> read_avg(Call& call, std::size_t spatial) {
                     TRY(needs_ceil(call, input.value, attrs.kernel, attrs.stride, attrs.padding, {}));
   const bool has_padding = std::ranges::any_of(attrs.padding, [](std::int64_t pad) { return pad != 0; });
   attrs.divisor = TRY(call.integer("divisor_override", 0));
-  if (call.has("divisor_override") && attrs.divisor == 0) return bad_input(call.target() + ": a divisor of zero");
+  if (call.has("divisor_override") && attrs.divisor == 0) return bad_input(call.target() + ": the divisor is 0");
   const bool is_counted = TRY(call.flag("count_include_pad", true));
   attrs.count_include_pad = is_counted || !has_padding || attrs.divisor != 0;
   const Op op = spatial == 3 ? Op::kAvgPool3d : Op::kAvgPool2d;
@@ -199,7 +199,7 @@ Expected<PoolInput> pool_input(Call& call, std::size_t spatial) {
   input.is_unbatched = shape.size() == spatial + 1;
   if (input.is_unbatched) shape.insert(shape.begin(), Dim(1));
   if (shape.size() != spatial + 2) {
-    return bad_input(fmt::format("{}: an input of rank {}", call.target(), call.rank(input.value)));
+    return bad_input(fmt::format("{}: unsupported input of rank {}", call.target(), call.rank(input.value)));
   }
   if (spatial == 1) shape.insert(shape.begin() + 2, Dim(1));
   input.value = TRY(call.reshape(input.value, std::move(shape)));

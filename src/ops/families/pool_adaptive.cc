@@ -104,7 +104,7 @@ Expected<Values> read_greatest(Call& call, std::size_t spatial) {
     results.push_back(TRY(call.emit(spatial == 3 ? Op::kMaxPool3d : Op::kMaxPool2d, attrs, {input})));
     results.push_back(TRY(call.emit(spatial == 3 ? Op::kMaxPool3dIndices : Op::kMaxPool2dIndices, attrs, {input})));
   } else if (spatial == 3) {
-    return Call::unsupported("positions in windows of different sizes over three axes");
+    return Call::unsupported("adaptive max_pool3d with indices and unequal windows is not supported");
   } else {
     results.push_back(TRY(call.emit(Op::kAdaptiveMaxPool2d, SizeAttrs{pool.size}, {input})));
     results.push_back(TRY(call.emit(Op::kAdaptiveMaxPool2dIndices, SizeAttrs{pool.size}, {input})));

@@ -16,8 +16,8 @@ Expected<TensorType> infer_linear(const InferContext& context) {
   TRY(demand_summable(input));
   TRY(demand_same_dtype(input, weight));
   TRY(demand_rank(weight, 2));
-  if (input.rank() < 1) return bad_input("the input of linear has no axis");
-  TRY(demand_equal(context.exprs, input.shape.back(), weight.shape[1], "last size of the input"));
+  if (input.rank() < 1) return bad_input("the input of linear is a 0-d tensor");
+  TRY(demand_equal(context.exprs, input.shape.back(), weight.shape[1], "last dimension of the input"));
   if (context.inputs.size() > 2) {
     TRY(demand_same_dtype(context.inputs[2], input));
     TRY(demand_rank(context.inputs[2], 1));
@@ -34,9 +34,9 @@ Expected<TensorType> infer_matmul(const InferContext& context) {
   TRY(demand_summable(a));
   TRY(demand_same_dtype(a, b));
   if (a.rank() < 2 || b.rank() < 2) {
-    return bad_input(fmt::format("inputs of rank {} and {}, expected at least 2", a.rank(), b.rank()));
+    return bad_input(fmt::format("inputs have ranks {} and {}, expected at least 2", a.rank(), b.rank()));
   }
-  TRY(demand_equal(context.exprs, b.shape[b.rank() - 2], a.shape.back(), "the size that is summed over"));
+  TRY(demand_equal(context.exprs, b.shape[b.rank() - 2], a.shape.back(), "the inner dimension"));
   TensorType result{a.dtype, TRY(broadcast(context.exprs, Shape(a.shape.begin(), a.shape.end() - 2),
                                            Shape(b.shape.begin(), b.shape.end() - 2)))};
   result.shape.push_back(a.shape[a.rank() - 2]);
@@ -86,7 +86,7 @@ Expected<Values> read_inner(Call& call) {
 }
 
 Expected<ValueId> outer(Call& call, ValueId a, ValueId b) {
-  if (call.rank(a) != 1 || call.rank(b) != 1) return bad_input(call.target() + ": inputs that are not vectors");
+  if (call.rank(a) != 1 || call.rank(b) != 1) return bad_input(call.target() + ": the inputs are not vectors");
   const DType dtype = promoted(call.type(a).dtype, false, call.type(b).dtype, false);
   const ValueId column = TRY(call.cast(TRY(call.reshape(a, {call.size(a, 0), 1})), dtype));
   const ValueId row = TRY(call.cast(TRY(call.reshape(b, {1, call.size(b, 0)})), dtype));
@@ -131,7 +131,7 @@ Expected<Values> read_bilinear(Call& call) {
   const ValueId b = TRY(call.tensor("input2"));
   const ValueId weight = TRY(call.tensor("weight"));
   if (call.rank(a) < 1 || call.rank(a) != call.rank(b) || call.rank(weight) != 3) {
-    return bad_input(call.target() + ": inputs of other ranks than expected");
+    return bad_input(call.target() + ": unsupported input ranks");
   }
   Labels a_labels, b_labels, result;
   for (std::int64_t i = 0; i + 1 < call.rank(a); ++i) {
@@ -165,7 +165,7 @@ Expected<Values> read_cross(Call& call) {
   const ValueId a = TRY(call.tensor("self"));
   const ValueId b = TRY(call.tensor("other"));
   const std::int64_t rank = call.rank(a);
-  if (rank == 0 || rank != call.rank(b)) return bad_input(call.target() + ": vectors of different ranks");
+  if (rank == 0 || rank != call.rank(b)) return bad_input(call.target() + ": the vectors differ in rank");
   std::int64_t axis = rank - 1;
   if (call.has("dim")) {
     axis = TRY(call.axis("dim", rank));
@@ -173,7 +173,7 @@ Expected<Values> read_cross(Call& call) {
     for (axis = 0; axis < rank && !call.size(a, axis).is(3); ++axis) continue;
   }
   if (axis == rank || !call.size(a, axis).is(3) || !call.size(b, axis).is(3)) {
-    return bad_input(call.target() + ": vectors of other than three numbers");
+    return bad_input(call.target() + ": the vectors do not have three elements");
   }
   const ValueId plus = TRY(call.binary(Op::kMul, TRY(turned(call, a, axis, 1)), TRY(turned(call, b, axis, 2))));
   const ValueId minus = TRY(call.binary(Op::kMul, TRY(turned(call, a, axis, 2)), TRY(turned(call, b, axis, 1))));
@@ -184,8 +184,8 @@ Expected<Values> read_cross(Call& call) {
 Expected<Values> read_matrix_power(Call& call) {
   ValueId power = TRY(call.tensor("self"));
   std::int64_t left = TRY(call.integer("n"));
-  if (call.rank(power) < 2) return bad_input(call.target() + ": the power of what is not a matrix");
-  if (left < 1) return Call::unsupported("powers of matrices below 1 need an inverse, or are constant");
+  if (call.rank(power) < 2) return bad_input(call.target() + ": the input is not a matrix");
+  if (left < 1) return Call::unsupported("a matrix_power below 1 needs an inverse");
   std::optional<ValueId> result;
   for (; left > 0; left /= 2) {
     if (left % 2 == 1) result = result ? TRY(matmul(call, *result, power)) : power;
@@ -218,7 +218,7 @@ Expected<Values> read_kron(Call& call) {
 }  // namespace
 
 Expected<ValueId> matmul(Call& call, ValueId a, ValueId b) {
-  if (call.rank(a) == 0 || call.rank(b) == 0) return bad_input(call.target() + ": a product with a 0-d tensor");
+  if (call.rank(a) == 0 || call.rank(b) == 0) return bad_input(call.target() + ": an input is a 0-d tensor");
   const bool a_is_vector = call.rank(a) == 1;
   const bool b_is_vector = call.rank(b) == 1;
   if (a_is_vector) a = TRY(call.reshape(a, {1, call.size(a, 0)}));

@@ -32,8 +32,8 @@ Expected<Labelled> without_repeats(Call& call, Labelled operand) {
     if (again == operand.labels.end()) continue;
     const auto j = static_cast<std::size_t>(again - operand.labels.begin());
     Shape shape = call.shape(operand.value);
-    if (!shape[i].is_fixed() || !shape[j].is_fixed()) return Call::unsupported("a diagonal that needs a fixed size");
-    if (shape[i] != shape[j]) return bad_input(call.target() + ": two sizes for one label");
+    if (!shape[i].is_fixed() || !shape[j].is_fixed()) return Call::unsupported("a diagonal needs a static size");
+    if (shape[i] != shape[j]) return bad_input(call.target() + ": a label has two sizes");
     const std::int64_t size = shape[i].value();
     TRY(demand_list({size}, 1, 0, "size of a diagonal"));
     Ints axes;
@@ -192,11 +192,11 @@ Expected<Equation> parse_equation(Call& call, std::string_view text, const Value
   for (const ValueId value : values) {
     const std::size_t comma = text.find(',');
     const bool is_last = equation.operands.size() + 1 == values.size();
-    if (is_last != (comma == std::string_view::npos)) return bad_input("einsum: another number of terms than tensors");
+    if (is_last != (comma == std::string_view::npos)) return bad_input("einsum: terms and tensors differ in number");
     const Term term = TRY(parse_term(text.substr(0, comma)));
     if (!is_last) text = text.substr(comma + 1);
     const std::int64_t rest = call.rank(value) - static_cast<std::int64_t>(term.labels.size());
-    if (rest < 0 || (rest > 0 && !term.ellipsis)) return bad_input("einsum: a term of another rank than its tensor");
+    if (rest < 0 || (rest > 0 && !term.ellipsis)) return bad_input("einsum: a term and its tensor differ in rank");
     widest_ellipsis = std::max(widest_ellipsis, rest);
     equation.operands.push_back(spelled_out(term, rest));
   }
@@ -220,7 +220,7 @@ Expected<Equation> parse_equation(Call& call, std::string_view text, const Value
 }  // namespace
 
 Expected<ValueId> contract(Call& call, std::vector<Labelled> operands, const Labels& result) {
-  if (operands.empty()) return bad_input(call.target() + ": nothing to multiply");
+  if (operands.empty()) return bad_input(call.target() + ": no operands");
   for (Labelled& operand : operands) {
     if (operand.labels.size() > kMaxLabels) return Call::unsupported("the tensor has too many axes");
     operand = TRY(without_repeats(call, std::move(operand)));
@@ -237,14 +237,14 @@ Expected<ValueId> contract(Call& call, std::vector<Labelled> operands, const Lab
   std::ranges::sort(sorted_product);
   std::ranges::sort(sorted_result);
   if (sorted_product != sorted_result)
-    return bad_input(call.target() + ": a result with axes that no input has, or twice");
+    return bad_input(call.target() + ": an axis of the result is missing in the inputs, or occurs twice");
   return TRY(ordered(call, std::move(product), result)).value;
 }
 
 Expected<Values> read_einsum(Call& call) {
   const std::string text = TRY(call.text("equation"));
   const Values values = TRY(call.tensors("tensors"));
-  if (values.empty() || text.size() > 1000) return bad_input("einsum: no tensors, or an equation too long");
+  if (values.empty() || text.size() > 1000) return bad_input("einsum: no tensors, or the equation is too long");
   const Equation equation = TRY(parse_equation(call, text, values));
   std::vector<Labelled> operands;
   for (std::size_t i = 0; i < values.size(); ++i) operands.push_back({values[i], equation.operands[i]});
@@ -256,7 +256,7 @@ Expected<Values> read_tensordot(Call& call) {
   const ValueId b = TRY(call.tensor("other"));
   const Ints a_axes = TRY(call.integers("dims_self"));
   const Ints b_axes = TRY(call.integers("dims_other"));
-  if (a_axes.size() != b_axes.size()) return bad_input(call.target() + ": axes of one tensor without partners");
+  if (a_axes.size() != b_axes.size()) return bad_input(call.target() + ": axes of the tensors do not correspond");
   Labels a_labels(call.shape(a).size(), -1);
   Labels b_labels(call.shape(b).size(), -1);
   for (std::size_t i = 0; i < a_axes.size(); ++i) {
@@ -264,7 +264,7 @@ Expected<Values> read_tensordot(Call& call) {
     const auto a_axis = static_cast<std::size_t>(TRY(normal_axis(a_axes[i], call.rank(a))));
     const auto b_axis = static_cast<std::size_t>(TRY(normal_axis(b_axes[i], call.rank(b))));
     if (a_axis >= a_labels.size() || b_axis >= b_labels.size() || a_labels[a_axis] >= 0 || b_labels[b_axis] >= 0) {
-      return bad_input(call.target() + ": an axis is named twice");
+      return bad_input(call.target() + ": an axis occurs twice");
     }
     a_labels[a_axis] = label;
     b_labels[b_axis] = label;

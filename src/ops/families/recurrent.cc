@@ -38,7 +38,7 @@ Expected<ValueId> linear(Call& call, ValueId x, ValueId weight, std::optional<Va
 Expected<ValueId> part(Call& call, ValueId gates, std::int64_t index, std::int64_t count) {
   const std::int64_t axis = call.rank(gates) - 1;
   const auto size = call.exprs().divide_exactly(call.size(gates, axis), count);
-  if (!size) return bad_input(call.target() + ": gates of different sizes");
+  if (!size) return bad_input(call.target() + ": the gates differ in size");
   const Dim start = call.exprs().multiply(*size, index);
   return call.slice(gates, axis, start, call.exprs().add(start, *size));
 }
@@ -140,17 +140,17 @@ Expected<Values> read_layers(Call& call, Unit unit) {
   const bool is_bidirectional = TRY(call.flag("bidirectional", false));
   const std::int64_t time_axis = TRY(call.flag("batch_first", false)) ? 1 : 0;
   if (TRY(call.flag("train", false)) && TRY(call.number("dropout", 0)) > 0 && layers > 1) {
-    return Call::training_mode("dropout between recurrent layers");
+    return Call::training_mode("dropout between recurrent layers is not supported");
   }
-  if (states.size() != (unit == Unit::kLstm ? 2 : 1)) return bad_input(call.target() + ": a wrong number of states");
-  if (call.rank(input) != 3) return bad_input(call.target() + ": an input of another rank than 3");
+  if (states.size() != (unit == Unit::kLstm ? 2 : 1)) return bad_input(call.target() + ": wrong number of states");
+  if (call.rank(input) != 3) return bad_input(call.target() + ": the input does not have rank 3");
   for (const ValueId state : states) {
-    if (call.rank(state) != 3) return bad_input(call.target() + ": a state of another rank than 3");
+    if (call.rank(state) != 3) return bad_input(call.target() + ": a state does not have rank 3");
   }
   const Dim steps = call.size(input, time_axis);
-  if (!steps.is_fixed()) return Call::unsupported("a recurrent layer needs a fixed number of steps");
+  if (!steps.is_fixed()) return Call::unsupported("a recurrent layer needs a static number of steps");
   if (steps.value() < 1 || steps.value() > kMaxSteps) {
-    return Call::unsupported(fmt::format("a recurrent layer of {} steps", steps.value()));
+    return Call::unsupported(fmt::format("invalid number of steps: {}", steps.value()));
   }
   const std::int64_t directions = is_bidirectional ? 2 : 1;
   const std::size_t plain = has_biases ? 4 : 2;
@@ -195,7 +195,7 @@ Expected<Values> read_cell(Call& call, Unit unit) {
   State state{input, {}};
   if (unit == Unit::kLstm) {
     const Values states = TRY(call.tensors("hx"));
-    if (states.size() != 2) return bad_input(call.target() + ": a wrong number of states");
+    if (states.size() != 2) return bad_input(call.target() + ": wrong number of states");
     state = {states[0], states[1]};
   } else {
     state.hidden = TRY(call.tensor("hx"));

@@ -40,7 +40,8 @@ Expected<TensorType> infer_mean(const InferContext& context) {
 
 Expected<void> demand_something(const TensorType& input, const Ints& axes) {
   for (const std::int64_t axis : axes) {
-    if (input.shape[static_cast<std::size_t>(axis)].is(0)) return bad_input("the greatest or smallest of no numbers");
+    if (input.shape[static_cast<std::size_t>(axis)].is(0))
+      return bad_input("the maximum or minimum of an empty tensor is undefined");
   }
   return {};
 }
@@ -56,7 +57,7 @@ Expected<TensorType> infer_position(const InferContext& context) {
   TRY(demand_numbers(context.inputs[0]));
   TensorType result = TRY(infer_reduced<ReduceAttrs>(context));
   const Ints& axes = context.as<ReduceAttrs>().axes;
-  if (axes.size() != 1) return bad_input(fmt::format("a position along {} axes, expected one", axes.size()));
+  if (axes.size() != 1) return bad_input(fmt::format("argmax and argmin along {} axes, expected one", axes.size()));
   TRY(demand_something(context.inputs[0], axes));
   result.dtype = DType::kI64;
   return result;
@@ -185,10 +186,10 @@ Expected<Values> read_logsumexp(Call& call) {
 
 Expected<Values> read_trace(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
-  if (call.rank(self) != 2) return bad_input(call.target() + ": an input that is not a matrix");
+  if (call.rank(self) != 2) return bad_input(call.target() + ": the input is not a matrix");
   const Dim rows = call.size(self, 0);
   const Dim columns = call.size(self, 1);
-  if (!rows.is_fixed() || !columns.is_fixed()) return Call::unsupported("a trace that needs a fixed size");
+  if (!rows.is_fixed() || !columns.is_fixed()) return Call::unsupported("trace needs a static size");
   const std::int64_t length = std::min(rows.value(), columns.value());
   TRY(demand_list({rows.value(), columns.value()}, 2, 0, "sizes"));
   const ValueId square = TRY(call.slice(self, 0, 0, length));

@@ -47,7 +47,7 @@ Expected<double> order_of(Call& call, std::string_view name, double otherwise) {
     if (word == "fro") return 2.0;
     if (word == "inf") return std::numeric_limits<double>::infinity();
     if (word == "-inf") return -std::numeric_limits<double>::infinity();
-    return Call::unsupported(fmt::format("a norm of order '{}'", word));
+    return Call::unsupported(fmt::format("unsupported norm of order '{}'", word));
   }
   return call.number(name, otherwise);
 }
@@ -121,7 +121,7 @@ Expected<Values> read_matrix_norm(Call& call) {
   const ArgValue* order = call.find("ord");
   const bool is_word = order != nullptr && std::holds_alternative<std::string>(order->value);
   if (order != nullptr && (!is_word || TRY(call.text("ord")) != "fro")) {
-    return Call::unsupported("a matrix norm other than Frobenius'");
+    return Call::unsupported("only the Frobenius norm of matrices is supported");
   }
   const Ints axes = TRY(normal_axes(TRY(call.integers("dim", Ints{-2, -1})), call.rank(value), true));
   return one(vector_norm(call, value, 2, axes, TRY(call.flag("keepdim", false))));
@@ -134,7 +134,7 @@ Expected<Values> read_linalg_norm(Call& call) {
   const ArgValue* order = call.find("ord");
   const bool is_word = order != nullptr && std::holds_alternative<std::string>(order->value);
   if (order != nullptr && !(is_word && TRY(call.text("ord")) == "fro") && axes.size() != 1) {
-    return Call::unsupported("a matrix norm other than Frobenius'");
+    return Call::unsupported("only the Frobenius norm of matrices is supported");
   }
   return one(vector_norm(call, value, TRY(order_of(call, "ord", 2)), axes, TRY(call.flag("keepdim", false))));
 }
@@ -161,7 +161,7 @@ Expected<Values> read_pairwise_distance(Call& call) {
   const ValueId between = TRY(difference(call, TRY(call.tensor("x1")), TRY(call.tensor("x2"))));
   const ValueId eps = call.scalar(TRY(call.number("eps", 1e-6)), call.type(between).dtype);
   const ValueId shifted = TRY(call.binary(Op::kAdd, between, eps));
-  if (call.rank(shifted) == 0) return bad_input(call.target() + ": inputs without an axis");
+  if (call.rank(shifted) == 0) return bad_input(call.target() + ": the inputs are 0-d tensors");
   const Ints axes{call.rank(shifted) - 1};
   return one(vector_norm(call, shifted, TRY(call.number("p", 2)), axes, TRY(call.flag("keepdim", false))));
 }
@@ -176,7 +176,7 @@ Expected<Values> read_dist(Call& call) {
 Expected<Values> read_cdist(Call& call) {
   const ValueId a = TRY(call.tensor("x1"));
   const ValueId b = TRY(call.tensor("x2"));
-  if (call.rank(a) < 2 || call.rank(b) < 2) return bad_input(call.target() + ": inputs that are not matrices");
+  if (call.rank(a) < 2 || call.rank(b) < 2) return bad_input(call.target() + ": the inputs are not matrices");
   Shape a_shape = call.shape(a);
   a_shape.insert(a_shape.end() - 1, Dim(1));
   Shape b_shape = call.shape(b);

@@ -16,7 +16,7 @@ namespace {
 // far have reached.
 Expected<ValueId> scan(Call& call, Op op, ValueId value, std::int64_t axis) {
   const Dim size = call.size(value, axis);
-  if (!size.is_fixed()) return Call::unsupported("what runs along an axis needs a fixed size of it");
+  if (!size.is_fixed()) return Call::unsupported("a scan needs a static axis");
   for (std::int64_t reach = 1; reach < size.value(); reach *= 2) {
     const ValueId first = TRY(call.slice(value, axis, 0, reach));
     const ValueId own = TRY(call.slice(value, axis, reach, size));
@@ -58,7 +58,7 @@ Expected<Values> read_logcumsumexp(Call& call) {
 // The areas between neighbours: their mean height times how far they are apart.
 Expected<ValueId> trapezoids(Call& call, ValueId y, std::int64_t axis) {
   const Dim size = call.size(y, axis);
-  if (size.is_fixed() && size.value() < 1) return bad_input(call.target() + ": an axis without numbers");
+  if (size.is_fixed() && size.value() < 1) return bad_input(call.target() + ": the axis is empty");
   const Dim last = call.exprs().subtract(size, 1);
   const auto sides = [&](ValueId value, std::int64_t along, Dim count) -> Expected<std::pair<ValueId, ValueId>> {
     const Dim end = call.exprs().subtract(count, 1);
@@ -71,7 +71,7 @@ Expected<ValueId> trapezoids(Call& call, ValueId y, std::int64_t axis) {
   if (const auto x = call.tensor_if("x")) {
     const bool is_line = call.rank(*x) == 1;
     const std::int64_t along = is_line ? 0 : axis - (call.rank(y) - call.rank(*x));
-    if (along < 0 || along >= call.rank(*x)) return bad_input(call.target() + ": places of another rank");
+    if (along < 0 || along >= call.rank(*x)) return bad_input(call.target() + ": x and y differ in rank");
     const auto [next, previous] = TRY(sides(*x, along, call.size(*x, along)));
     ValueId widths = TRY(call.binary(Op::kSub, next, previous));
     if (is_line) {
@@ -86,13 +86,13 @@ Expected<ValueId> trapezoids(Call& call, ValueId y, std::int64_t axis) {
 }
 Expected<Values> read_trapezoid(Call& call) {
   const ValueId y = TRY(call.tensor("y"));
-  if (call.rank(y) == 0) return bad_input(call.target() + ": an integral needs an axis");
+  if (call.rank(y) == 0) return bad_input(call.target() + ": trapezoid needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(y), -1));
   return one(reduce(call, Op::kSum, TRY(trapezoids(call, y, axis)), {axis}, false));
 }
 Expected<Values> read_cumulative_trapezoid(Call& call) {
   const ValueId y = TRY(call.tensor("y"));
-  if (call.rank(y) == 0) return bad_input(call.target() + ": an integral needs an axis");
+  if (call.rank(y) == 0) return bad_input(call.target() + ": trapezoid needs at least one dimension");
   const std::int64_t axis = TRY(call.axis("dim", call.rank(y), -1));
   return one(call.emit(Op::kCumsum, AxisAttrs{axis}, {TRY(trapezoids(call, y, axis))}));
 }

@@ -22,7 +22,7 @@ Expected<TensorType> infer_bitcast(const InferContext& context) {
   const std::size_t after = size_of(result.dtype);
   if (result.dtype == DType::kBool) return fail(ErrorKind::kUnsupported, "bool bytes must be 0 or 1");
   if (before == after) return result;
-  if (result.shape.empty()) return bad_input("the elements of a 0-d tensor cannot change their size");
+  if (result.shape.empty()) return bad_input("a 0-d tensor cannot be viewed with another element size");
   Dim& last = result.shape.back();
   if (before > after) {
     last = context.exprs.multiply(last, static_cast<std::int64_t>(before / after));
@@ -30,7 +30,8 @@ Expected<TensorType> infer_bitcast(const InferContext& context) {
   }
   const auto quotient = context.exprs.divide_exactly(last, static_cast<std::int64_t>(after / before));
   if (!quotient) {
-    return bad_input(fmt::format("a last axis of {} is not divisible by {}", context.exprs.text(last), after / before));
+    return bad_input(
+        fmt::format("the last axis of size {} is not divisible by {}", context.exprs.text(last), after / before));
   }
   last = *quotient;
   return result;

@@ -23,13 +23,14 @@ Expected<ValueId> number_as(Call& call, std::string_view name, DType dtype) {
   TRY(demand(Numbers::kAll, {dtype, {}}));
   if (!call.is_float_scalar(name) || is_floating(dtype) || dtype == DType::kBool) return call.operand(name, dtype);
   const double number = TRY(call.number(name));
-  if (!(std::abs(number) < 9.2e18)) return bad_input(fmt::format("{} as {}", number, name_of(dtype)));
+  if (!(std::abs(number) < 9.2e18))
+    return bad_input(fmt::format("cannot reinterpret {} as {}", number, name_of(dtype)));
   return call.scalar(static_cast<std::int64_t>(number), dtype);
 }
 
 Expected<Values> fill(Call& call, Expected<ValueId> value, Shape shape) {
   for (const Dim dim : shape) {
-    if (dim.is_fixed() && dim.value() < 0) return bad_input(fmt::format("a size of {}", dim.value()));
+    if (dim.is_fixed() && dim.value() < 0) return bad_input(fmt::format("size {} is out of range", dim.value()));
   }
   return one(call.expand(TRY(std::move(value)), std::move(shape)));
 }
@@ -76,7 +77,7 @@ Expected<Values> read_scalar_tensor(Call& call) {
 Expected<Values> read_fill(Call& call) {
   const TensorType type = call.type(TRY(call.tensor("self")));
   if (const auto value = call.tensor_if("value")) {
-    if (call.rank(*value) != 0) return bad_input("the value to fill with has axes");
+    if (call.rank(*value) != 0) return bad_input("the fill value is not a scalar");
     return fill(call, call.cast(*value, type.dtype), type.shape);
   }
   return fill(call, number_as(call, "value", type.dtype), type.shape);
@@ -101,20 +102,21 @@ Dim arange_length(Exprs& exprs, const ArangeAttrs& attrs) {
 
 Expected<TensorType> infer_arange(const InferContext& context) {
   const auto& attrs = context.as<ArangeAttrs>();
-  if (attrs.step == 0) return bad_input("a range with a step of 0");
+  if (attrs.step == 0) return bad_input("the step of a range is 0");
   const TensorType result{attrs.dtype, {arange_length(context.exprs, attrs)}};
   TRY(demand(Numbers::kNoBool, result));
   return result;
 }
 
 Expected<Values> read_float_arange(Call& call, DType dtype) {
-  if (!is_floating(dtype)) return Call::unsupported("a range of integers between fractions");
+  if (!is_floating(dtype)) return Call::unsupported("an integer range with fractional bounds is not supported");
   const double start = TRY(call.number("start", 0));
   const double end = TRY(call.number("end"));
   const double step = TRY(call.number("step", 1));
   const double length = std::ceil((end - start) / step);
-  if (!(length <= static_cast<double>(kMaxCreatedElements))) return Call::unsupported("a range of too many fractions");
-  if (!(length >= 0)) return bad_input(fmt::format("a range from {} to {} by steps of {}", start, end, step));
+  if (!(length <= static_cast<double>(kMaxCreatedElements)))
+    return Call::unsupported("the range has too many elements");
+  if (!(length >= 0)) return bad_input(fmt::format("invalid range from {} to {} with step {}", start, end, step));
   std::vector<double> values(static_cast<std::size_t>(length));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + step * static_cast<double>(i);
   if (dtype == DType::kF64) return one(line_of(call, values, dtype));
@@ -128,12 +130,12 @@ Expected<Values> read_arange(Call& call) {
     if (call.is_float_scalar(name)) return read_float_arange(call, dtype);
   }
   const ArangeAttrs attrs{TRY(call.dim("start", 0)), TRY(call.dim("end")), TRY(call.integer("step", 1)), dtype};
-  if (attrs.step == 0) return bad_input("a range with a step of 0");
+  if (attrs.step == 0) return bad_input("the step of a range is 0");
   const Dim length = arange_length(call.exprs(), attrs);
   if (!attrs.start.is_fixed() || !length.is_fixed() || length.value() > kMaxCreatedElements) {
     return one(call.emit(Op::kArange, attrs, {}));
   }
-  if (length.value() < 0) return bad_input("a range whose end lies before its start");
+  if (length.value() < 0) return bad_input("the range ends before its start");
   std::vector<std::int64_t> values(static_cast<std::size_t>(length.value()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = attrs.start.value() + attrs.step * static_cast<std::int64_t>(i);
@@ -158,13 +160,13 @@ std::vector<Number> even_steps(double from, double to, std::size_t count) {
 Expected<Values> read_even_steps(Call& call, std::optional<double> base) {
   const DType dtype = TRY(call.dtype("dtype", declared(call)));
   if (call.tensor_if("start") || call.tensor_if("end")) {
-    return Call::unsupported("the ends of the range are known only when the model runs");
+    return Call::unsupported("the bounds of the range are known only at run time");
   }
   const double start = TRY(call.number("start"));
   const double end = TRY(call.number("end"));
   const std::int64_t steps = TRY(call.integer("steps"));
   if (steps < 0) return bad_input(fmt::format("{} steps", steps));
-  if (steps > kMaxCreatedElements) return Call::unsupported("a range of too many steps");
+  if (steps > kMaxCreatedElements) return Call::unsupported("the range has too many elements");
   const auto as_numbers = [&]<class Number>(Number) {
     std::vector<Number> values = even_steps<Number>(start, end, static_cast<std::size_t>(steps));
     if (base) {
@@ -182,16 +184,14 @@ Expected<Values> read_eye(Call& call) {
   const DType dtype = TRY(call.dtype("dtype", declared(call)));
   const std::int64_t rows = TRY(call.integer("n"));
   const std::int64_t columns = TRY(call.integer("m", rows));
-  if (rows < 0 || columns < 0) return bad_input(fmt::format("a matrix of {} by {}", rows, columns));
-  if (columns > 0 && rows > kMaxCreatedElements / columns) return Call::unsupported("a unit matrix of this size");
+  if (rows < 0 || columns < 0) return bad_input(fmt::format("invalid matrix of {} by {}", rows, columns));
+  if (columns > 0 && rows > kMaxCreatedElements / columns) return Call::unsupported("the identity matrix is too large");
   std::vector<float> values(static_cast<std::size_t>(rows * columns), 0.0F);
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) values[static_cast<std::size_t>(i * columns + i)] = 1;
   return one(call.cast(call.constant(values, {rows, columns}), dtype));
 }
 
-Expected<Values> read_random(Call&) {
-  return Call::unsupported("the result is random, and different each time the model runs: make it an input");
-}
+Expected<Values> read_random(Call&) { return Call::unsupported("the result is random: make it an input of the model"); }
 
 }  // namespace
 

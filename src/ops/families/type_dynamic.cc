@@ -56,7 +56,8 @@ Expected<Values> read_choice_of_rows(Call& call) {
   return choose(call, {ScaleChoice::kRows, -128, 127, std::ldexp(1.0, -23), DType::kI8});
 }
 Expected<Values> read_symmetric_choice_of_rows(Call& call) {
-  if (TRY(call.dtype("dtype")) != DType::kI8) return Call::unsupported("rows have int8 values");
+  if (TRY(call.dtype("dtype")) != DType::kI8)
+    return Call::unsupported("dynamic quantization per row is supported only to int8");
   return choose(call, {ScaleChoice::kRowsSymmetric, -127, 127, 1e-5 / 127, DType::kI8});
 }
 
@@ -104,10 +105,10 @@ Expected<Values> read_rows(Call& call) {
 template <OfRows kConvert>
 Expected<Values> read_groups(Call& call) {
   const ValueId input = TRY(call.tensor(call.has("w_int8") ? "w_int8" : "input"));
-  if (call.rank(input) != 2) return bad_input("groups of a tensor that is not 2-d");
+  if (call.rank(input) != 2) return bad_input("group quantization needs a 2-d tensor");
   const Dim length = call.size(input, 1);
   const std::int64_t group = TRY(call.integer("group_size", 128));
-  if (group < 1) return bad_input("groups of no elements");
+  if (group < 1) return bad_input("the group size is 0");
   const bool is_short = length.is_fixed() && length.value() < group;
   return kConvert(call, input, is_short ? length : Dim(group));
 }

@@ -21,11 +21,11 @@ IntegerRange integer_range(DType dtype) {
 
 Expected<void> check_range(IntegerRange range, DType dtype) {
   if (!is_integer(dtype)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("quantized values of type {}, expected integers", name_of(dtype)));
+    return fail(ErrorKind::kUnsupported, fmt::format("the quantized type is {}, expected integers", name_of(dtype)));
   }
   const IntegerRange all = integer_range(dtype);
   if (range.min > range.max || range.min < all.min || range.max > all.max) {
-    return bad_input(fmt::format("quantized values from {} to {} as {}", range.min, range.max, name_of(dtype)));
+    return bad_input(fmt::format("quantized range {} to {} does not fit {}", range.min, range.max, name_of(dtype)));
   }
   return {};
 }
@@ -46,7 +46,7 @@ Expected<void> check_parameters(const InferContext& context, std::int64_t axis, 
                 fmt::format("the zero point is {}, expected an integer", name_of(zero_point.dtype)));
   }
   if (axis < -1 || axis >= static_cast<std::int64_t>(data.rank())) {
-    return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, data.rank()));
+    return bad_input(fmt::format("axis {} is out of range for rank {}", axis, data.rank()));
   }
   for (const TensorType* parameter : {&scale, &zero_point}) {
     TRY(demand_rank(*parameter, axis < 0 ? 0 : 1));
@@ -72,7 +72,8 @@ Expected<TensorType> infer_fake_quantize(const InferContext& context) {
   const auto& attrs = context.as<FakeQuantizeAttrs>();
   TRY(demand(Numbers::kFloats, context.inputs[0]));
   TRY(check_range({attrs.min, attrs.max}, attrs.dtype));
-  if (!(attrs.scale > 0) || !std::isfinite(attrs.scale)) return bad_input(fmt::format("a scale of {}", attrs.scale));
+  if (!(attrs.scale > 0) || !std::isfinite(attrs.scale))
+    return bad_input(fmt::format("scale {} is out of range", attrs.scale));
   return context.inputs[0];
 }
 
@@ -80,7 +81,7 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
   const auto& attrs = context.as<DequantizeAttrs>();
   if (!is_integer(context.inputs[0].dtype)) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("quantized values of type {}, expected integers", name_of(context.inputs[0].dtype)));
+                fmt::format("the quantized type is {}, expected integers", name_of(context.inputs[0].dtype)));
   }
   if (has_parameters(context)) TRY(check_parameters(context, attrs.axis, true));
   const TensorType result{attrs.dtype, context.inputs[0].shape};
@@ -91,7 +92,7 @@ Expected<TensorType> infer_dequantize(const InferContext& context) {
 // The same numbers in quantized values of other parameters.
 Expected<TensorType> infer_rescale(const InferContext& context) {
   if (is_integer(context.inputs[0].dtype)) return context.inputs[0];
-  return bad_input(fmt::format("quantized values of type {}, expected integers", name_of(context.inputs[0].dtype)));
+  return bad_input(fmt::format("the quantized type is {}, expected integers", name_of(context.inputs[0].dtype)));
 }
 
 struct Parameters {
@@ -122,7 +123,7 @@ Expected<std::int64_t> read_bound(Call& call, std::string_view name, std::int64_
   if (!tensor) return call.integer(name, otherwise);
   const auto known = known_integers(call.graph(), *tensor);
   if (known && known->size() == 1) return known->front();
-  return Call::unsupported("the range of quantized values is known only when the model runs");
+  return Call::unsupported("the quantized range is known only at run time");
 }
 Expected<IntegerRange> read_range(Call& call, DType dtype) {
   const IntegerRange all = integer_range(dtype);
@@ -178,7 +179,7 @@ Expected<Values> fake_quantize(Call& call, Parameters parameters, std::int64_t a
   const ValueId result = TRY(
       call.emit(Op::kDequantize, DequantizeAttrs{axis, dtype}, {quantized, parameters.scale, parameters.zero_point}));
   if (call.result_count() < 2) return std::vector<ValueId>{result};
-  return Call::unsupported("the mask of clamped elements is for training only");
+  return Call::unsupported("the mask of clamped elements is used only in training");
 }
 Expected<Values> read_fake_quantize(Call& call) { return fake_quantize(call, TRY(tensor_parameters(call)), -1); }
 Expected<Values> fake_quantize_channels(Call& call, std::string_view scales, std::string_view zero_points) {

@@ -28,7 +28,7 @@ Expected<Values> read_round(Call& call) {
   const ValueId self = TRY(call.tensor("self"));
   const DType dtype = call.type(self).dtype;
   TRY(demand(Numbers::kAll, call.type(self)));
-  if (!is_floating(dtype)) return Call::unsupported("decimals of integers are not rounded");
+  if (!is_floating(dtype)) return Call::unsupported("rounding integers to decimals is not supported");
   const ValueId unit = call.scalar(portable::pow(10.0, std::abs(static_cast<double>(decimals))), dtype);
   const ValueId scaled = TRY(call.binary(decimals > 0 ? Op::kMul : Op::kDiv, self, unit));
   const ValueId rounded = TRY(call.unary(Op::kRound, scaled));
@@ -105,7 +105,7 @@ Expected<TensorType> infer_clamp(const InferContext& context) {
   if (std::isnan(attrs.min) || std::isnan(attrs.max)) return bad_input("a bound is NaN");
   const auto fits = [&](double bound) { return is_floating(input.dtype) || std::trunc(bound) == bound; };
   if (!fits(attrs.min) || !fits(attrs.max)) {
-    return bad_input(fmt::format("integers between {} and {}", attrs.min, attrs.max));
+    return bad_input(fmt::format("integers cannot be clamped between {} and {}", attrs.min, attrs.max));
   }
   return input;
 }

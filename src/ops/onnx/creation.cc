@@ -22,7 +22,7 @@ Expected<Values> read_constant(Call& call) {
     for (const double value : TRY(call.numbers("value_floats"))) values.push_back(static_cast<float>(value));
     return one(call.constant(values, {std::ssize(values)}));
   }
-  return Call::unsupported("a constant that is neither numbers nor a tensor");
+  return Call::unsupported("the constant is neither a number nor a tensor");
 }
 
 Expected<Values> read_shape(Call& call) {
@@ -42,7 +42,7 @@ Expected<Values> read_size(Call& call) {
 Expected<Values> read_constant_of_shape(Call& call) {
   Dims shape = TRY(sizes(call, "input"));
   for (const Dim dim : shape) {
-    if (dim.is_fixed() && dim.value() < 0) return bad_input(fmt::format("a size of {}", dim.value()));
+    if (dim.is_fixed() && dim.value() < 0) return bad_input(fmt::format("size {} is out of range", dim.value()));
   }
   ValueId value = call.scalar(0.0, DType::kF32);
   if (const auto given = call.tensor_if("value")) value = TRY(call.reshape(*given, {}));
@@ -54,7 +54,7 @@ Expected<Values> read_range(Call& call) {
   if (is_integer(dtype)) {
     const Dims start = TRY(sizes(call, "start"));
     const Dims limit = TRY(sizes(call, "limit"));
-    if (start.size() != 1 || limit.size() != 1) return bad_input("a range with bounds that are not single numbers");
+    if (start.size() != 1 || limit.size() != 1) return bad_input("the bounds of the range are not scalars");
     return TorchCall(call, "aten.arange.start_step")
         .integer("start", start[0])
         .integer("end", limit[0])
@@ -74,11 +74,11 @@ Expected<Values> read_range(Call& call) {
 Expected<Values> read_eye_like(Call& call) {
   const TensorType input = call.type(TRY(call.tensor("input")));
   const auto fixed = fixed_sizes(input.shape);
-  if (!fixed || fixed->size() != 2) return Call::unsupported("a unit matrix that needs a fixed size");
+  if (!fixed || fixed->size() != 2) return Call::unsupported("the identity matrix needs a static size");
   const std::int64_t rows = (*fixed)[0];
   const std::int64_t columns = (*fixed)[1];
   if (rows < 0 || columns < 0 || (columns > 0 && rows > kMaxElements / columns)) {
-    return Call::unsupported("a unit matrix of this size");
+    return Call::unsupported("the identity matrix is too large");
   }
   const std::int64_t shift = TRY(call.integer("k", 0));
   std::vector<float> values(static_cast<std::size_t>(rows * columns), 0.0F);
@@ -93,7 +93,7 @@ Expected<Values> read_eye_like(Call& call) {
 // Windows of signals: sums of cosines over a length that is known.
 Expected<Values> read_window(Call& call, const std::vector<double>& factors) {
   const std::int64_t size = TRY(integer(call, "size"));
-  if (size < 1 || size > kMaxElements) return bad_input(fmt::format("a window of {}", size));
+  if (size < 1 || size > kMaxElements) return bad_input(fmt::format("invalid window of size {}", size));
   const auto period = static_cast<double>(TRY(call.flag("periodic", true)) ? size : size - 1);
   constexpr double kTwoPi = 6.283185307179586;
   std::vector<float> values;
@@ -111,9 +111,7 @@ Expected<Values> read_hann(Call& call) { return read_window(call, {0.5, -0.5}); 
 Expected<Values> read_hamming(Call& call) { return read_window(call, {25.0 / 46, -21.0 / 46}); }
 Expected<Values> read_blackman(Call& call) { return read_window(call, {0.42, -0.5, 0.08}); }
 
-Expected<Values> read_random(Call&) {
-  return Call::unsupported("the result is random, and different each time the model runs: make it an input");
-}
+Expected<Values> read_random(Call&) { return Call::unsupported("the result is random: make it an input of the model"); }
 
 }  // namespace
 

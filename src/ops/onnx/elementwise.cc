@@ -140,7 +140,7 @@ Expected<Values> read_elu(Call& call) {
 }
 Expected<Values> read_celu(Call& call) {
   const double alpha = TRY(call.number("alpha", 1));
-  if (alpha == 0) return bad_input(call.target() + ": an alpha of zero");
+  if (alpha == 0) return bad_input(call.target() + ": alpha is 0");
   return one(call.emit(Op::kElu, EluAttrs{alpha, 1, 1 / alpha}, {TRY(x_of(call))}));
 }
 Expected<Values> read_selu(Call& call) {
@@ -252,7 +252,7 @@ Expected<Values> read_dropout(Call& call) {
     const auto is_training = integer(call, "training_mode");
     const auto ratio = number(call, "ratio", 0.5);
     if (!is_training || (*is_training != 0 && !(ratio && *ratio == 0))) {
-      return Call::unsupported("dropout in training mode is random; export the model in eval mode");
+      return Call::unsupported("dropout in training mode is random: export the model in eval mode");
     }
   }
   if (call.result_count() < 2) return one(data);

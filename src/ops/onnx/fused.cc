@@ -21,7 +21,7 @@ Expected<Values> read_fused_matmul(Call& call) {
   ValueId a = TRY(call.tensor("A"));
   ValueId b = TRY(call.tensor("B"));
   if (TRY(call.flag("transBatchA", false)) || TRY(call.flag("transBatchB", false))) {
-    return Call::unsupported("transposed batches");
+    return Call::unsupported("transposed batches are not supported");
   }
   if (TRY(call.flag("transA", false))) a = TRY(transposed_last(call, a));
   if (TRY(call.flag("transB", false))) b = TRY(transposed_last(call, b));
@@ -37,7 +37,7 @@ Expected<ValueId> activated(Call& call, ValueId value) {
   if (name.empty()) return value;
   const std::vector<double> parameters = TRY(call.numbers("activation_params", std::vector<double>{}));
   TorchCall inner(call, "onnx." + name + ".13");
-  if (!inner.is_known()) return Call::unsupported(fmt::format("the activation {}", name));
+  if (!inner.is_known()) return Call::unsupported(fmt::format("unsupported activation {}", name));
   inner.tensor("X", value);
   if (name == "Clip" && parameters.size() == 2) inner.number("min", parameters[0]).number("max", parameters[1]);
   if (name != "Clip" && !parameters.empty()) inner.number("alpha", parameters[0]);
@@ -89,7 +89,8 @@ Expected<Values> read_skip_rms_norm(Call& call) {
   const ValueId sum = TRY(skip_sum(call));
   const ValueId result =
       TRY(rms_norm(call, sum, call.tensor_if("gamma"), call.rank(sum) - 1, TRY(call.number("epsilon", 1e-12))));
-  if (call.result_count() > 1 && call.result_count() < 4) return Call::unsupported("statistics for training");
+  if (call.result_count() > 1 && call.result_count() < 4)
+    return Call::unsupported("outputs for training are not supported");
   return Values{result, sum, sum, sum};
 }
 
@@ -99,7 +100,7 @@ Expected<std::optional<ValueId>> attention_mask(Call& call, const Shape& product
   if (const auto given = call.tensor_if("mask_index")) {
     const Shape shape = call.shape(*given);
     if (shape.size() != 2 || shape[0] != product[0] || shape[1] != product[1]) {
-      return Call::unsupported("a mask that does not say for each token whether it counts");
+      return Call::unsupported("only a mask per token is supported");
     }
     const ValueId zero = call.scalar(std::int64_t{0}, call.type(*given).dtype);
     const double hidden = TRY(call.number("mask_filter_value", -10000));
@@ -117,19 +118,19 @@ Expected<std::optional<ValueId>> attention_mask(Call& call, const Shape& product
 // One product for query, key and value of all heads, then attention.
 Expected<Values> read_attention(Call& call) {
   for (const std::string_view name : {"past", "past_sequence_length"}) {
-    if (call.has(name)) return Call::unsupported(fmt::format("attention with {}", name));
+    if (call.has(name)) return Call::unsupported(fmt::format("attention with {} is not supported", name));
   }
   const ValueId input = TRY(call.tensor("input"));
   const std::int64_t heads = TRY(call.integer("num_heads"));
   if (call.has("qkv_hidden_sizes") || call.rank(input) != 3 || call.result_count() > 1) {
-    return Call::unsupported("attention of this form");
+    return Call::unsupported("this form of attention is not supported");
   }
   ValueId product = TRY(matmul(call, input, TRY(call.tensor("weights"))));
   if (const auto bias = call.tensor_if("bias")) product = TRY(call.binary(Op::kAdd, product, *bias));
   const Shape shape = call.shape(product);
   const auto third = call.exprs().divide_exactly(shape[2], 3);
   const auto size = third && heads > 0 ? call.exprs().divide_exactly(*third, heads) : std::nullopt;
-  if (!size) return bad_input(fmt::format("{} heads do not divide the weights", heads));
+  if (!size) return bad_input(fmt::format("the weights are not divisible by {} heads", heads));
   const auto part = [&](std::int64_t i) -> Expected<ValueId> {
     const Dim start = call.exprs().multiply(*third, i);
     const ValueId slice = TRY(call.slice(product, 2, start, call.exprs().add(start, *third)));

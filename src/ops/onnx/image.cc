@@ -111,7 +111,7 @@ Expected<ValueId> resize_axis(Call& call, ValueId value, const Resize& resize, c
     }
     return select_positions(call, value, axis.axis, places);
   }
-  if (axis.from > kMaxElements / axis.to) return Call::unsupported("a matrix of this size");
+  if (axis.from > kMaxElements / axis.to) return Call::unsupported("the matrix is too large");
   const ValueId constant =
       TRY(call.cast(call.constant(matrix(resize, axis), {axis.to, axis.from}), call.type(value).dtype));
   const std::int64_t last = call.rank(value) - 1;
@@ -206,11 +206,11 @@ Expected<Values> resize(Call& call, Resize with) {
   std::vector<double> crop;
   if (with.crops()) {
     crop = TRY(numbers(call, "roi"));
-    if (crop.size() != 2 * places.size()) return bad_input(fmt::format("roi has {} numbers", crop.size()));
+    if (crop.size() != 2 * places.size()) return bad_input(fmt::format("roi has {} values", crop.size()));
   }
   if ((has_sizes ? wanted.size() : scales.size()) != places.size()) {
     return bad_input(
-        fmt::format("{} sizes or scales of {} axes", has_sizes ? wanted.size() : scales.size(), places.size()));
+        fmt::format("{} sizes or scales for {} axes", has_sizes ? wanted.size() : scales.size(), places.size()));
   }
   // One scale for all axes: the smallest that the sizes ask for, or the largest.
   if (has_sizes && aspect != "stretch") {
@@ -219,14 +219,14 @@ Expected<Values> resize(Call& call, Resize with) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       const Dim from = call.size(x, places[i]);
       if (!from.is_fixed() || !wanted[i].is_fixed() || from.value() < 1) {
-        return Call::unsupported("an image of a size that needs to be fixed: give one (--shape)");
+        return Call::unsupported("the image size must be static: fix it with --shape");
       }
       const double scale = static_cast<double>(wanted[i].value()) / static_cast<double>(from.value());
       chosen = i == 0 ? scale : aspect == "not_larger" ? std::min(chosen, scale) : std::max(chosen, scale);
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
       const double size = chosen * static_cast<double>(call.size(x, places[i]).value());
-      if (!(size < static_cast<double>(kMaxElements))) return bad_input(fmt::format("an axis of size {}", size));
+      if (!(size < static_cast<double>(kMaxElements))) return bad_input(fmt::format("invalid axis of size {}", size));
       wanted[i] = static_cast<std::int64_t>(std::floor(size + 0.5));
     }
   }
@@ -236,24 +236,24 @@ Expected<Values> resize(Call& call, Resize with) {
     const bool is_whole = crop.empty() || (crop[i] == 0 && crop[places.size() + i] == 1);
     if (is_whole && (has_sizes ? wanted[i] == from : scales[i] == 1)) continue;
     if (!from.is_fixed() || (has_sizes && !wanted[i].is_fixed())) {
-      return Call::unsupported("an image of a size that needs to be fixed: give one (--shape)");
+      return Call::unsupported("the image size must be static: fix it with --shape");
     }
     AxisResize axis{places[i], from.value(), 0, 1};
     if (has_sizes) {
       axis.to = wanted[i].value();
       axis.scale = static_cast<double>(axis.to) / static_cast<double>(std::max<std::int64_t>(axis.from, 1));
     } else {
-      if (!(scales[i] > 0) || scales[i] > 65536) return bad_input(fmt::format("a scale of {}", scales[i]));
+      if (!(scales[i] > 0) || scales[i] > 65536) return bad_input(fmt::format("scale {} is out of range", scales[i]));
       axis.scale = scales[i];
       axis.to = static_cast<std::int64_t>(std::floor(static_cast<double>(axis.from) * scales[i]));
     }
     if (axis.from < 1 || axis.to < 1 || axis.to > kMaxElements) {
-      return bad_input(fmt::format("an axis of size {} becomes one of {}", axis.from, axis.to));
+      return bad_input(fmt::format("cannot resize an axis of size {} to {}", axis.from, axis.to));
     }
     if (!crop.empty()) {
       axis.start = crop[i];
       axis.end = crop[places.size() + i];
-      if (!(std::abs(axis.start) < 65536 && std::abs(axis.end) < 65536)) return bad_input("a crop without bounds");
+      if (!(std::abs(axis.start) < 65536 && std::abs(axis.end) < 65536)) return bad_input("the crop has no bounds");
     }
     axes.push_back(axis);
   }
@@ -322,18 +322,18 @@ Expected<Values> roi_align(Call& call, const std::string& coordinates) {
   const std::int64_t width = TRY(call.integer("output_width", 1));
   const std::int64_t each = TRY(call.integer("sampling_ratio", 0));
   if (call.rank(x) != 4 || !call.size(x, 2).is_fixed() || !call.size(x, 3).is_fixed()) {
-    return Call::unsupported("regions of an image of a size that needs to be fixed: give one (--shape)");
+    return Call::unsupported("the image size must be static: fix it with --shape");
   }
-  if (each == 0) return Call::unsupported("as many samples as a region has pixels; give a sampling_ratio");
-  if (TRY(call.text("mode", "avg")) != "avg") return Call::unsupported("the maximum of a region");
+  if (each == 0) return Call::unsupported("an adaptive sampling_ratio is not supported: set sampling_ratio");
+  if (TRY(call.text("mode", "avg")) != "avg") return Call::unsupported("RoiAlign with mode max is not supported");
   constexpr std::int64_t kMax = 4096;
   for (const std::int64_t number : {height, width, each}) {
-    if (number < 1 || number > kMax) return bad_input(fmt::format("{} samples or bins", number));
+    if (number < 1 || number > kMax) return bad_input(fmt::format("invalid number of samples or bins: {}", number));
   }
   const bool is_half = coordinates == "half_pixel";
   const double scale = TRY(call.number("spatial_scale", 1));
   ValueId rois = TRY(call.tensor("rois"));
-  if (call.rank(rois) != 2 || !call.size(rois, 1).is(4)) return bad_input("regions that are not [count, 4]");
+  if (call.rank(rois) != 2 || !call.size(rois, 1).is(4)) return bad_input("the regions are not [count, 4]");
   rois = TRY(call.binary(Op::kMul, rois, TRY(scalar_like(call, scale, rois))));
   if (is_half) rois = TRY(call.binary(Op::kSub, rois, TRY(scalar_like(call, 0.5, rois))));
   const auto corner = [&](std::int64_t i) { return call.slice(rois, 1, i, i + 1); };

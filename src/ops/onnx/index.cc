@@ -69,14 +69,14 @@ struct Flat {
 };
 Expected<Flat> flat_places(Call& call, const Shape& data, ValueId indices) {
   const Shape index = call.shape(indices);
-  if (index.empty() || !index.back().is_fixed()) return Call::unsupported("indices of an unknown depth");
+  if (index.empty() || !index.back().is_fixed()) return Call::unsupported("the depth of the indices is unknown");
   const std::int64_t depth = index.back().value();
   if (depth < 1 || depth > static_cast<std::int64_t>(data.size())) {
-    return bad_input(fmt::format("indices of depth {} into a tensor of rank {}", depth, data.size()));
+    return bad_input(fmt::format("indices of depth {} for rank {}", depth, data.size()));
   }
   const auto leading = static_cast<std::size_t>(depth);
   const auto fixed = fixed_sizes(Shape(data.begin(), data.begin() + depth));
-  if (!fixed) return Call::unsupported("indices into axes that need fixed sizes");
+  if (!fixed) return Call::unsupported("the indexed axes need static sizes");
   Ints strides(leading, 1);
   for (std::size_t i = leading; i-- > 1;) strides[i - 1] = strides[i] * (*fixed)[i];
   Flat flat;
@@ -111,12 +111,12 @@ Expected<Values> read_gather_nd(Call& call) {
   ValueId indices = TRY(call.cast(TRY(call.tensor("indices")), DType::kI64));
   const std::int64_t batches = TRY(call.integer("batch_dims", 0));
   if (batches < 0 || batches >= call.rank(indices) || batches > call.rank(data)) {
-    return bad_input(fmt::format("{} axes of batches", batches));
+    return bad_input(fmt::format("unsupported number of batch axes: {}", batches));
   }
   for (std::int64_t axis = batches - 1; axis >= 0; --axis) {
     Shape shape = call.shape(indices);
     const Dim size = shape[static_cast<std::size_t>(axis)];
-    if (!size.is_fixed() || size.value() > (1 << 20)) return Call::unsupported("a batch that needs a fixed size");
+    if (!size.is_fixed() || size.value() > (1 << 20)) return Call::unsupported("the batch needs a static size");
     Ints numbers(static_cast<std::size_t>(size.value()));
     std::iota(numbers.begin(), numbers.end(), 0);
     Shape line(shape.size(), Dim(1));
@@ -145,7 +145,7 @@ Expected<Values> read_one_hot(Call& call) {
   const double number_of_places = TRY(number(call, "depth"));
   const ValueId values = TRY(call.tensor("values"));
   if (!(number_of_places >= 0) || number_of_places > static_cast<double>(kMaxElements)) {
-    return bad_input(fmt::format("a depth of {}", number_of_places));
+    return bad_input(fmt::format("invalid depth {}", number_of_places));
   }
   const auto depth = static_cast<std::int64_t>(number_of_places);
   std::int64_t axis = TRY(call.integer("axis", -1));
@@ -188,7 +188,7 @@ Expected<Values> read_position(Call& call, Op op) {
   const ValueId at = TRY(call.emit(op, ReduceAttrs{{axis}, keeps}, {data}));
   if (!takes_last) return one(at);
   const Dim size = call.size(data, axis);
-  if (!size.is_fixed()) return Call::unsupported("the last position of an axis that needs a fixed size");
+  if (!size.is_fixed()) return Call::unsupported("select_last_index needs a static axis");
   return one(call.binary(Op::kSub, call.scalar(size.value() - 1, DType::kI64), at));
 }
 Expected<Values> read_arg_max(Call& call) { return read_position(call, Op::kArgmax); }
@@ -207,7 +207,7 @@ Expected<Values> read_hardmax(Call& call, std::int64_t default_axis, bool is_fla
     axis = 1;
   }
   const Dim size = call.size(rows, axis);
-  if (!size.is_fixed()) return Call::unsupported("hardmax of an axis that needs a fixed size");
+  if (!size.is_fixed()) return Call::unsupported("Hardmax needs a static axis");
   const ValueId at = TRY(call.emit(Op::kArgmax, ReduceAttrs{{axis}, true}, {rows}));
   Ints numbers(static_cast<std::size_t>(size.value()));
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -231,7 +231,7 @@ Expected<Values> read_cum_sum(Call& call) {
 }
 
 Expected<Values> read_non_zero(Call&) {
-  return Call::unsupported("how many elements its result has is known only when the model runs");
+  return Call::unsupported("the number of elements of the result depends on data");
 }
 
 }  // namespace

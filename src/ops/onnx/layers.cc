@@ -13,7 +13,7 @@ namespace isthmus::onnx_ops {
 Expected<Ints> per_axis(Call& call, std::string_view name, std::size_t spatial, std::int64_t otherwise) {
   Ints list = TRY(call.integers(name, Ints(spatial, otherwise)));
   if (list.size() == spatial) return list;
-  return bad_input(fmt::format("{}: {} has {} numbers, expected {}", call.target(), name, list.size(), spatial));
+  return bad_input(fmt::format("{}: {} has {} values, expected {}", call.target(), name, list.size(), spatial));
 }
 
 // ONNX lists what comes before every axis, then what comes after.
@@ -42,7 +42,7 @@ Expected<Ints> window_pads(Call& call, const Shape& input, const Ints& kernel, c
   for (std::size_t i = 0; i < spatial; ++i) {
     const Dim size = input[i + 2];
     const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
-    if (!size.is_fixed() && stride[i] != 1) return Call::unsupported("auto_pad of an axis that needs a fixed size");
+    if (!size.is_fixed() && stride[i] != 1) return Call::unsupported("auto_pad needs a static size");
     std::int64_t total = reach - 1;
     if (size.is_fixed()) {
       const std::int64_t count = (size.value() + stride[i] - 1) / stride[i];
@@ -89,11 +89,11 @@ Expected<Window2d> window_of(Call& call, ValueId input, ValueId weight, std::opt
   const Shape shape = call.shape(weight);
   if (shape.size() < 3 || shape.size() > 5 || call.rank(input) != call.rank(weight)) {
     return bad_input(
-        fmt::format("{}: input of rank {} and weight of rank {}", call.target(), call.rank(input), shape.size()));
+        fmt::format("{}: the input has rank {} and the weight rank {}", call.target(), call.rank(input), shape.size()));
   }
   const std::size_t spatial = shape.size() - 2;
   const auto kernel = fixed_sizes(Shape(shape.begin() + 2, shape.end()));
-  if (!kernel) return Call::unsupported("the weight of a convolution needs fixed sizes");
+  if (!kernel) return Call::unsupported("the weight of a convolution needs a static shape");
   Window2d window{.input = input, .weight = weight, .bias = bias};
   window.stride = TRY(per_axis(call, "strides", spatial, 1));
   window.dilation = TRY(per_axis(call, "dilations", spatial, 1));
@@ -130,12 +130,12 @@ Expected<Ints> transposed_pads(Call& call, const Window2d& window, const Ints& a
   if (call.has("output_shape")) wanted = TRY(call.integers("output_shape"));
   Ints pads;
   for (std::size_t i = 0; i < spatial; ++i) {
-    if (!input[i + 2].is_fixed()) return Call::unsupported("a size of the result that needs a fixed size of the input");
+    if (!input[i + 2].is_fixed()) return Call::unsupported("output_shape needs a static input size");
     const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
     const std::int64_t full = (input[i + 2].value() - 1) * window.stride[i] + added[i] + reach;
     std::int64_t size = input[i + 2].value() * window.stride[i];
     if (!wanted.empty()) {
-      if (wanted.size() < spatial) return bad_input(call.target() + ": output_shape of another number of axes");
+      if (wanted.size() < spatial) return bad_input(call.target() + ": output_shape has the wrong length");
       size = wanted[wanted.size() - spatial + i];
     }
     const std::int64_t total = full - size;
@@ -178,7 +178,7 @@ Expected<Values> read_einsum(Call& call) {
 Expected<ValueId> gemm(Call& call, ValueId a, ValueId b, std::optional<ValueId> c) {
   const double alpha = TRY(call.number("alpha", 1));
   const double beta = TRY(call.number("beta", 1));
-  if (call.rank(a) != 2 || call.rank(b) != 2) return bad_input(call.target() + ": an operand that is not a matrix");
+  if (call.rank(a) != 2 || call.rank(b) != 2) return bad_input(call.target() + ": an operand is not a matrix");
   const DType dtype = call.type(a).dtype;
   if (TRY(call.flag("transA", false))) a = TRY(call.permute(a, {1, 0}));
   const bool b_is_transposed = TRY(call.flag("transB", false));

@@ -30,7 +30,8 @@ Expected<Values> read_reshape(Call& call) {
       if (left) return bad_input("two sizes are -1");
       left = i;
     } else {
-      if (shape[i].is_fixed() && shape[i].value() < 0) return bad_input(fmt::format("a size of {}", shape[i].value()));
+      if (shape[i].is_fixed() && shape[i].value() < 0)
+        return bad_input(fmt::format("size {} is out of range", shape[i].value()));
       product = call.exprs().multiply(product, shape[i]);
     }
   }
@@ -40,7 +41,7 @@ Expected<Values> read_reshape(Call& call) {
     if (all.is_fixed() && product.is_fixed()) {
       if (product.is(0) || all.value() % product.value() != 0) {
         return bad_input(
-            fmt::format("{} elements do not fill a shape of multiples of {}", all.value(), product.value()));
+            fmt::format("{} elements do not fill a shape with a multiple of {}", all.value(), product.value()));
       }
       rest = Dim(all.value() / product.value());
     } else {
@@ -57,7 +58,7 @@ Expected<Values> read_flatten(Call& call) {
   const std::int64_t rank = call.rank(input);
   std::int64_t axis = TRY(call.integer("axis", 1));
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) return bad_input(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  if (axis < 0 || axis > rank) return bad_input(fmt::format("axis {} is out of range for rank {}", axis, rank));
   const Shape shape = call.shape(input);
   const auto at = static_cast<std::size_t>(axis);
   const Dim rows = call.exprs().product(std::span(shape).first(at));
@@ -91,7 +92,7 @@ Expected<Values> read_unsqueeze(Call& call) {
   const Ints given = TRY(integers(call, "axes"));
   const std::int64_t rank = call.rank(data) + static_cast<std::int64_t>(given.size());
   const Ints axes = TRY(normal_axes(given, rank, false));
-  if (axes.size() != given.size()) return bad_input("an axis is named twice");
+  if (axes.size() != given.size()) return bad_input("an axis occurs twice");
   Shape shape = call.shape(data);
   for (const std::int64_t axis : axes) shape.insert(shape.begin() + axis, Dim(1));
   return one(call.reshape(data, std::move(shape)));
@@ -126,7 +127,7 @@ Expected<Values> read_split(Call& call) {
     parts = TRY(integers(call, "split"));
   } else {
     const std::int64_t count = TRY(call.integer("num_outputs", static_cast<std::int64_t>(call.result_count())));
-    if (!size.is_fixed()) return Call::unsupported("a split of an axis that needs a fixed size");
+    if (!size.is_fixed()) return Call::unsupported("Split needs a static axis");
     if (count < 1) return bad_input(fmt::format("{} parts", count));
     const std::int64_t length = (size.value() + count - 1) / count;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -136,19 +137,19 @@ Expected<Values> read_split(Call& call) {
   std::int64_t start = 0;
   Values results;
   for (const std::int64_t part : parts) {
-    if (part < 0 || part > (std::int64_t{1} << 40)) return bad_input(fmt::format("a part of size {}", part));
+    if (part < 0 || part > (std::int64_t{1} << 40)) return bad_input(fmt::format("invalid part of size {}", part));
     results.push_back(TRY(call.slice(input, axis, start, start + part)));
     start += part;
   }
   if (size.is_fixed() && start != size.value()) {
-    return bad_input(fmt::format("parts of {} elements in all, the axis has {}", start, size.value()));
+    return bad_input(fmt::format("parts add up to {}, the axis has size {}", start, size.value()));
   }
   return results;
 }
 
 // Bounds as Python has them, also with negative steps.
 Expected<ValueId> slice_axis(Call& call, ValueId value, std::int64_t axis, Dim start, Dim end, std::int64_t step) {
-  if (step == 0) return bad_input("a step of 0");
+  if (step == 0) return bad_input("the step is 0");
   const Dim size = call.size(value, axis);
   if (step > 0) {
     const Range range = python_range(call.exprs(), size, start, end);
@@ -156,7 +157,7 @@ Expected<ValueId> slice_axis(Call& call, ValueId value, std::int64_t axis, Dim s
   }
   // From the end: the same elements forwards, then turned round.
   if (!size.is_fixed() || !start.is_fixed() || !end.is_fixed()) {
-    return Call::unsupported("a slice with a negative step of an axis that needs a fixed size");
+    return Call::unsupported("a slice with a negative step needs a static axis");
   }
   const std::int64_t n = size.value();
   const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + n : at, -1, n - 1); };
@@ -178,7 +179,7 @@ Expected<Values> read_slice(Call& call) {
   const Ints axes = TRY(integers(call, "axes", all));
   const Ints steps = TRY(integers(call, "steps", Ints(starts.size(), 1)));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
-    return bad_input("starts, ends, axes and steps of different lengths");
+    return bad_input("starts, ends, axes and steps differ in length");
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = TRY(normal_axis(axes[i], call.rank(data)));
@@ -223,7 +224,7 @@ Expected<Values> read_pad(Call& call) {
     axes = TRY(integers(call, "axes"));
     for (std::int64_t& axis : axes) axis = TRY(normal_axis(axis, rank));
   }
-  if (given.size() != 2 * axes.size()) return bad_input(fmt::format("{} pads of {} axes", given.size(), axes.size()));
+  if (given.size() != 2 * axes.size()) return bad_input(fmt::format("{} pads for {} axes", given.size(), axes.size()));
   Dims pads(2 * static_cast<std::size_t>(rank), Dim(0));  // the last axis first, before and after of each
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto place = static_cast<std::size_t>(2 * (rank - 1 - axes[i]));
@@ -281,13 +282,13 @@ Expected<Values> read_reverse_sequence(Call& call) {
   const std::int64_t time = TRY(call.axis("time_axis", call.rank(input), 0));
   const std::int64_t batch = TRY(call.axis("batch_axis", call.rank(input), 1));
   const Dim steps = call.size(input, time);
-  if (time == batch) return bad_input("one axis for time and batch");
-  if (!steps.is_fixed()) return Call::unsupported("a sequence that needs a fixed length");
+  if (time == batch) return bad_input("time and batch have the same axis");
+  if (!steps.is_fixed()) return Call::unsupported("the sequence needs a static length");
   Values rows;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     const ValueId row = TRY(call.slice(input, batch, at, at + 1));
-    if (lengths[i] < 0 || lengths[i] > steps.value()) return bad_input(fmt::format("a length of {}", lengths[i]));
+    if (lengths[i] < 0 || lengths[i] > steps.value()) return bad_input(fmt::format("invalid length {}", lengths[i]));
     const ValueId head = TRY(call.slice(row, time, 0, lengths[i]));
     const ValueId turned = TRY(call.emit(Op::kFlip, AxesAttrs{{time}}, {head}));
     if (lengths[i] == steps.value()) {
@@ -329,11 +330,11 @@ Expected<Values> read_center_crop_pad(Call& call) {
   Ints axes(shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   axes = TRY(call.integers("axes", axes));
-  if (axes.size() != shape.size()) return bad_input("axes and shape of different lengths");
+  if (axes.size() != shape.size()) return bad_input("axes and shape differ in length");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = TRY(normal_axis(axes[i], call.rank(value)));
     const Dim size = call.size(value, axis);
-    if (!size.is_fixed()) return Call::unsupported("a crop of an axis that needs a fixed size");
+    if (!size.is_fixed()) return Call::unsupported("CenterCropPad needs a static axis");
     const std::int64_t gap = shape[i] - size.value();
     if (gap < 0) {
       value = TRY(call.slice(value, axis, -gap / 2, -gap / 2 + shape[i]));

@@ -53,9 +53,9 @@ namespace {
 Expected<Values> read_batch_norm(Call& call) {
   const ValueId x = TRY(call.tensor("X"));
   if (TRY(call.flag("training_mode", false)) || (call.has("is_test") && !TRY(call.flag("is_test")))) {
-    return Call::unsupported("batch norm in training mode changes its statistics; export the model in eval mode");
+    return Call::unsupported("batch norm in training mode updates its statistics: export the model in eval mode");
   }
-  if (TRY(call.integer("spatial", 1)) == 0) return Call::unsupported("batch norm with statistics of every pixel");
+  if (TRY(call.integer("spatial", 1)) == 0) return Call::unsupported("batch norm with spatial=0 is not supported");
   const DType dtype = call.type(x).dtype;
   Values inputs{x};
   for (const std::string_view name : {"input_mean", "input_var", "scale", "B"}) {
@@ -91,7 +91,8 @@ Expected<Values> read_rms_norm(Call& call) {
 Expected<Values> read_group_norm(Call& call) {
   const ValueId x = TRY(call.tensor("X"));
   const std::int64_t groups = TRY(call.integer("num_groups"));
-  if (call.rank(x) < 2 || !call.size(x, 1).is_fixed()) return Call::unsupported("channels that need a fixed number");
+  if (call.rank(x) < 2 || !call.size(x, 1).is_fixed())
+    return Call::unsupported("the number of channels must be static");
   const std::int64_t channels = call.size(x, 1).value();
   if (groups < 1 || channels % groups != 0) return bad_input(fmt::format("{} channels in {} groups", channels, groups));
   const auto by_channel = [&](ValueId value) -> Expected<ValueId> {
@@ -173,15 +174,15 @@ Expected<ValueId> apart(Call& call, ValueId value, std::int64_t heads) {
   const Shape shape = call.shape(value);
   if (shape.size() == 4) return value;
   const auto size = shape.size() == 3 && heads > 0 ? call.exprs().divide_exactly(shape[2], heads) : std::nullopt;
-  if (!size) return bad_input(fmt::format("{}: {} heads do not divide the operand", call.target(), heads));
+  if (!size) return bad_input(fmt::format("{}: the operand is not divisible by {} heads", call.target(), heads));
   return call.permute(TRY(call.reshape(value, {shape[0], shape[1], heads, *size})), {0, 2, 1, 3});
 }
 
 Expected<Values> read_attention(Call& call) {
   if (call.has("past_key") || call.has("past_value") || call.result_count() > 1) {
-    return Call::unsupported("attention that keeps keys and values from one run to the next");
+    return Call::unsupported("attention with a key-value cache is not supported");
   }
-  if (TRY(call.number("softcap", 0)) != 0) return Call::unsupported("attention with softcap");
+  if (TRY(call.number("softcap", 0)) != 0) return Call::unsupported("attention with softcap is not supported");
   const ValueId given = TRY(call.tensor("Q"));
   const std::int64_t heads = TRY(call.integer("q_num_heads", 0));
   const std::int64_t kv_heads = TRY(call.integer("kv_num_heads", heads));

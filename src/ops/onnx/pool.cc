@@ -30,11 +30,11 @@ Expected<Pool> read_pool(Call& call) {
   Pool pool{.input = TRY(call.tensor("X")), .shape = {}, .kernel = {}, .stride = {}, .dilation = {}, .padding = {}};
   pool.shape = call.shape(pool.input);
   if (pool.shape.size() < 3 || pool.shape.size() > 5) {
-    return Call::unsupported(fmt::format("a pool of a tensor of rank {}", pool.shape.size()));
+    return Call::unsupported(fmt::format("unsupported pool of rank {}", pool.shape.size()));
   }
   pool.spatial = pool.shape.size() - 2;
   pool.kernel = TRY(call.integers("kernel_shape"));
-  if (pool.kernel.size() != pool.spatial) return bad_input(fmt::format("a kernel of {} axes", pool.kernel.size()));
+  if (pool.kernel.size() != pool.spatial) return bad_input(fmt::format("the kernel has {} axes", pool.kernel.size()));
   pool.stride = TRY(per_axis(call, "strides", pool.spatial, 1));
   pool.dilation = TRY(per_axis(call, "dilations", pool.spatial, 1));
   TRY(demand_list(pool.kernel, pool.spatial, 1, "kernel_shape"));
@@ -74,7 +74,7 @@ bool has_wide_padding(const Pool& pool) {
 Expected<ValueId> full_share(Call& call, const Pool& pool) {
   const Shape shape = call.shape(pool.input);
   const auto sizes = fixed_sizes(Shape(shape.begin() + 2, shape.end()));
-  if (!sizes || pool.ceil_mode) return Call::unsupported("padding of more than half of a window");
+  if (!sizes || pool.ceil_mode) return Call::unsupported("padding is more than half of the window");
   ValueId share = call.scalar(1.0, DType::kF32);
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     const std::int64_t size = (*sizes)[i];
@@ -85,7 +85,7 @@ Expected<ValueId> full_share(Call& call, const Pool& pool) {
     for (std::int64_t at = 0; at < count; ++at) {
       const std::int64_t start = at * pool.stride[i] - pool.padding[2 * i];
       const std::int64_t inside = std::min(start + pool.kernel[i], size) - std::max<std::int64_t>(start, 0);
-      if (inside < 1) return bad_input("a window of nothing but padding");
+      if (inside < 1) return bad_input("a window covers only padding");
       shares.push_back(static_cast<float>(pool.kernel[i]) / static_cast<float>(inside));
     }
     Ints along(sizes->size() + 2, 1);
@@ -123,12 +123,11 @@ double min_of(DType dtype) {
 // Positions count through the whole tensor, batches and channels included.
 Expected<ValueId> positions(Call& call, const Pool& pool, ValueId in_plane) {
   const Shape& from = pool.shape;
-  if (!from[1].is_fixed() || !from[0].is_fixed())
-    return Call::unsupported("positions in a batch that needs a fixed size");
+  if (!from[1].is_fixed() || !from[0].is_fixed()) return Call::unsupported("MaxPool indices need a static batch");
   const Dim plane = call.exprs().product(std::span(from).subspan(2));
-  if (!plane.is_fixed()) return Call::unsupported("positions in an image that needs a fixed size");
+  if (!plane.is_fixed()) return Call::unsupported("MaxPool indices need a static image size");
   const std::int64_t planes = from[0].value() * from[1].value();
-  if (planes < 0 || planes > (1 << 22)) return Call::unsupported("positions in too many images");
+  if (planes < 0 || planes > (1 << 22)) return Call::unsupported("MaxPool indices: too many images");
   Ints starts(static_cast<std::size_t>(planes));
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(i) * plane.value();
   Shape shape{from[0], from[1]};
@@ -141,7 +140,7 @@ Expected<ValueId> column_major(Call& call, const Pool& pool, ValueId in_plane) {
   const Dim width = call.shape(pool.input).back();
   const Dim height = call.size(pool.input, 2);
   if (pool.spatial != 2 || !width.is_fixed() || !height.is_fixed()) {
-    return Call::unsupported("positions in column-major order of such images");
+    return Call::unsupported("MaxPool indices in column-major order are not supported here");
   }
   const ValueId row_size = call.scalar(width.value(), DType::kI64);
   const ValueId row = TRY(call.binary(Op::kFloorDiv, in_plane, row_size));
@@ -155,23 +154,24 @@ Expected<ValueId> column_major(Call& call, const Pool& pool, ValueId in_plane) {
 Expected<Values> read_max_unpool(Call& call) {
   const ValueId x = TRY(call.tensor("X"));
   const auto shape = fixed_sizes(call.shape(x));
-  if (!shape || shape->size() < 3) return Call::unsupported("an image of a size that needs to be fixed");
+  if (!shape || shape->size() < 3) return Call::unsupported("the image size must be static");
   const std::size_t spatial = shape->size() - 2;
   const Ints kernel = TRY(call.integers("kernel_shape"));
   const Ints stride = TRY(per_axis(call, "strides", spatial, 1));
   const Ints pads = TRY(call.integers("pads", Ints(2 * spatial, 0)));
-  if (kernel.size() != spatial || pads.size() != 2 * spatial) return bad_input("kernel_shape or pads of other axes");
+  if (kernel.size() != spatial || pads.size() != 2 * spatial)
+    return bad_input("kernel_shape or pads have the wrong length");
   Ints sizes = *shape;
   std::int64_t count = sizes[0] * sizes[1];
   for (std::size_t i = 0; i < spatial; ++i) {
-    TRY(demand_list({kernel[i], stride[i]}, 2, 1, "kernel_shape and strides"));
+    TRY(demand_list({kernel[i], stride[i]}, 2, 1, "kernel_shape and strides differ in length"));
     sizes[i + 2] = (sizes[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[spatial + i];
-    if (sizes[i + 2] < 1 || sizes[i + 2] > kMaxElements) return bad_input("an image of no pixels");
+    if (sizes[i + 2] < 1 || sizes[i + 2] > kMaxElements) return bad_input("the image is empty");
     count *= sizes[i + 2];
-    if (count > kMaxElements) return Call::unsupported("an image of this size");
+    if (count > kMaxElements) return Call::unsupported("the image is too large");
   }
   const Ints wanted = TRY(integers(call, "output_shape", sizes));
-  if (wanted.size() != sizes.size()) return bad_input("output_shape of another rank");
+  if (wanted.size() != sizes.size()) return bad_input("output_shape has the wrong length");
   PadAttrs pad{PadMode::kConstant, Ints(sizes.size(), 0), Ints(sizes.size(), 0), 0};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     pad.after[i] = wanted[i] - sizes[i];
@@ -203,7 +203,7 @@ Expected<Values> read_max_pool(Call& call) {
 Expected<Values> read_average_pool(Call& call) {
   Pool pool = TRY(read_pool(call));
   if (std::ranges::any_of(pool.dilation, [](std::int64_t step) { return step != 1; })) {
-    return Call::unsupported("an average over a window with gaps");
+    return Call::unsupported("AveragePool with dilation is not supported");
   }
   const bool counts_padding = TRY(call.flag("count_include_pad", false));
   const bool has_padding = std::ranges::any_of(pool.padding, [](std::int64_t pad) { return pad != 0; });
@@ -219,7 +219,7 @@ Expected<Values> read_average_pool(Call& call) {
 }
 
 Expected<Ints> image_axes(Call& call, ValueId x) {
-  if (call.rank(x) < 3) return bad_input(fmt::format("{}: an input of rank {}", call.target(), call.rank(x)));
+  if (call.rank(x) < 3) return bad_input(fmt::format("{}: unsupported input of rank {}", call.target(), call.rank(x)));
   Ints axes(static_cast<std::size_t>(call.rank(x) - 2));
   std::iota(axes.begin(), axes.end(), 2);
   return axes;

@@ -25,7 +25,7 @@ Expected<Parameters> parameters(Call& call, ValueId data, ValueId scale, std::op
                                 std::int64_t axis) {
   const Dim count = call.exprs().product(call.shape(scale));
   const bool is_by_axis = call.rank(scale) == 1 && !count.is(1);
-  if (call.rank(scale) > 1) return Call::unsupported("scales of blocks");
+  if (call.rank(scale) > 1) return Call::unsupported("blockwise scales are not supported");
   Parameters result{scale, scale, is_by_axis ? TRY(normal_axis(axis, call.rank(data))) : -1};
   result.scale = TRY(call.reshape(TRY(call.cast(scale, DType::kF64)), is_by_axis ? Shape{count} : Shape{}));
   if (!zero_point) {
@@ -48,7 +48,7 @@ Expected<ValueId> dequantized(Call& call, ValueId data, ValueId scale, std::opti
 
 Expected<ValueId> quantized(Call& call, ValueId data, ValueId scale, std::optional<ValueId> zero_point, DType dtype,
                             std::int64_t axis = 1) {
-  if (!is_integer(dtype)) return Call::unsupported(fmt::format("quantized numbers of type {}", name_of(dtype)));
+  if (!is_integer(dtype)) return Call::unsupported(fmt::format("unsupported quantized type {}", name_of(dtype)));
   const IntegerRange all = integer_range(dtype);
   if (call.graph().constant(scale) == nullptr && call.exprs().product(call.shape(scale)).is(1)) {
     // A scale that is computed: no pin, so that it is written out as ONNX defines it.
@@ -70,7 +70,7 @@ Expected<Values> read_quantize(Call& call) {
   const auto zero_point = call.tensor_if("y_zero_point");
   DType into = zero_point ? call.type(*zero_point).dtype : DType::kU8;
   if (!zero_point && TRY(call.integer("output_dtype", 0)) != 0) into = TRY(dtype(call, "output_dtype"));
-  if (TRY(call.integer("block_size", 0)) != 0) return Call::unsupported("scales of blocks");
+  if (TRY(call.integer("block_size", 0)) != 0) return Call::unsupported("blockwise scales are not supported");
   ValueId x = TRY(call.tensor("x"));
   const ValueId scale = TRY(call.tensor("y_scale"));
   if (!is_floating(call.type(x).dtype)) x = TRY(call.cast(x, call.type(scale).dtype));
@@ -78,7 +78,7 @@ Expected<Values> read_quantize(Call& call) {
 }
 
 Expected<Values> read_dequantize(Call& call) {
-  if (TRY(call.integer("block_size", 0)) != 0) return Call::unsupported("scales of blocks");
+  if (TRY(call.integer("block_size", 0)) != 0) return Call::unsupported("blockwise scales are not supported");
   return one(dequantized(call, TRY(call.tensor("x")), TRY(call.tensor("x_scale")), call.tensor_if("x_zero_point"),
                          TRY(call.integer("axis", 1))));
 }
@@ -150,7 +150,7 @@ Expected<Values> read_qlinear_softmax(Call& call) {
 }
 Expected<Values> read_qlinear_reduce_mean(Call& call) { return read_between(call, "onnx.ReduceMean.13", "data"); }
 Expected<Values> read_qlinear_pool(Call& call, std::string target) {
-  if (TRY(call.flag("channels_last", false))) return Call::unsupported("images with channels last");
+  if (TRY(call.flag("channels_last", false))) return Call::unsupported("channels_last images are not supported");
   return read_between(call, std::move(target), "X");
 }
 Expected<Values> read_qlinear_average_pool(Call& call) { return read_qlinear_pool(call, "onnx.AveragePool.13"); }
@@ -159,7 +159,8 @@ Expected<Values> read_qlinear_global_pool(Call& call) { return read_qlinear_pool
 // Inputs in threes behind the parameters of the result.
 Expected<Values> read_qlinear_concat(Call& call) {
   const Values inputs = TRY(call.tensors("inputs"));
-  if (inputs.size() < 3 || inputs.size() % 3 != 0) return bad_input(call.target() + ": inputs that are not threes");
+  if (inputs.size() < 3 || inputs.size() % 3 != 0)
+    return bad_input(call.target() + ": the inputs are not triples of value, scale and zero point");
   Values parts;
   for (std::size_t i = 0; i < inputs.size(); i += 3) {
     parts.push_back(TRY(dequantized(call, inputs[i], inputs[i + 1], inputs[i + 2])));
@@ -216,7 +217,7 @@ Expected<Values> read_conv_integer(Call& call) {
 // Scale and zero point follow from the numbers as the model runs; 0 is always among them.
 Expected<Values> read_dynamic_quantize(Call& call) {
   const ValueId x = TRY(call.tensor("x"));
-  if (call.type(x).dtype != DType::kF32) return Call::unsupported("dynamic quantization of other numbers than f32");
+  if (call.type(x).dtype != DType::kF32) return Call::unsupported("dynamic quantization is supported only from f32");
   Ints axes(call.shape(x).size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
   const ValueId zero = call.scalar(0.0, DType::kF32);

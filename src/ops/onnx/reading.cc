@@ -16,7 +16,7 @@ namespace isthmus::onnx_ops {
 namespace {
 
 tl::unexpected<Error> only_when_it_runs(std::string_view name) {
-  return Call::unsupported(fmt::format("its {} is known only when the model runs", name));
+  return Call::unsupported(fmt::format("its {} is known only at run time", name));
 }
 
 // Of all rows, by the address of their spelling.
@@ -63,7 +63,7 @@ Expected<std::int64_t> integer(Call& call, std::string_view name, std::optional<
   if (!call.has(name) && otherwise) return *otherwise;
   const Ints all = TRY(integers(call, name));
   if (all.size() == 1) return all.front();
-  return bad_input(fmt::format("{}: {} has {} numbers, expected 1", call.target(), name, all.size()));
+  return bad_input(fmt::format("{}: {} has {} values, expected 1", call.target(), name, all.size()));
 }
 
 Expected<std::vector<double>> numbers(Call& call, std::string_view name, std::optional<std::vector<double>> otherwise) {
@@ -78,7 +78,7 @@ Expected<double> number(Call& call, std::string_view name, std::optional<double>
   if (!call.tensor_if(name)) return call.number(name, otherwise);
   const std::vector<double> all = TRY(numbers(call, name));
   if (all.size() == 1) return all.front();
-  return bad_input(fmt::format("{}: {} has {} numbers, expected 1", call.target(), name, all.size()));
+  return bad_input(fmt::format("{}: {} has {} values, expected 1", call.target(), name, all.size()));
 }
 
 Expected<DType> dtype(const Call& call, std::string_view name, std::optional<DType> otherwise) {

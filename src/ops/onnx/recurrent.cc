@@ -33,22 +33,22 @@ Expected<ValueId> reordered(Call& call, ValueId value, const Ints& order, std::i
 Expected<ValueId> direction(Call& call, ValueId value, std::int64_t index) {
   Shape shape = call.shape(value);
   if (shape.empty() || !shape[0].is_fixed() || index >= shape[0].value()) {
-    return bad_input(call.target() + ": weights of fewer directions than it has");
+    return bad_input(call.target() + ": the weights have fewer directions than the layer");
   }
   shape.erase(shape.begin());
   return call.reshape(TRY(call.slice(value, 0, index, index + 1)), std::move(shape));
 }
 
 Expected<void> demand_plain(Call& call, std::initializer_list<std::string_view> activations) {
-  if (TRY(call.number("clip", 0)) != 0) return Call::unsupported("a clip of the gates");
-  if (TRY(call.flag("input_forget", false))) return Call::unsupported("coupled gates");
+  if (TRY(call.number("clip", 0)) != 0) return Call::unsupported("clipped gates are not supported");
+  if (TRY(call.flag("input_forget", false))) return Call::unsupported("coupled gates are not supported");
   const ArgValue* given = call.find("activations");
   if (given == nullptr) return {};
   const auto* list = std::get_if<std::vector<ArgValue>>(&given->value);
   for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
     const auto* name = std::get_if<std::string>(&(*list)[i].value);
     if (name == nullptr || *name != *(activations.begin() + i % activations.size())) {
-      return Call::unsupported("other activations than the usual ones");
+      return Call::unsupported("only the default activations are supported");
     }
   }
   return {};
@@ -60,8 +60,10 @@ Expected<Layer> read_layer(Call& call, const Ints& gates, std::size_t state_coun
   layer.is_batch_first = TRY(call.integer("layout", 0)) != 0;
   if (layer.is_batch_first && call.rank(layer.input) == 3) layer.input = TRY(call.permute(layer.input, {1, 0, 2}));
   layer.hidden = TRY(call.integer("hidden_size"));
-  if (layer.hidden < 1 || layer.hidden > (1 << 24)) return bad_input(fmt::format("a hidden size of {}", layer.hidden));
-  if (call.rank(layer.input) != 3) return bad_input(fmt::format("an input of rank {}", call.rank(layer.input)));
+  if (layer.hidden < 1 || layer.hidden > (1 << 24))
+    return bad_input(fmt::format("invalid hidden size {}", layer.hidden));
+  if (call.rank(layer.input) != 3)
+    return bad_input(fmt::format("unsupported input of rank {}", call.rank(layer.input)));
   const std::string way = TRY(call.text("direction", "forward"));
   layer.directions = way == "bidirectional" ? 2 : 1;
   layer.is_reversed = way == "reverse";
@@ -86,7 +88,7 @@ Expected<Layer> read_layer(Call& call, const Ints& gates, std::size_t state_coun
   if (call.has("sequence_lens")) {
     const Ints lengths = TRY(integers(call, "sequence_lens"));
     const bool is_full = std::ranges::all_of(lengths, [&](std::int64_t length) { return steps.is(length); });
-    if (!is_full) return Call::unsupported("sequences of different lengths");
+    if (!is_full) return Call::unsupported("sequences of different lengths are not supported");
   }
   for (const std::string_view name : {"initial_h", "initial_c"}) {
     if (layer.states.size() == state_count) break;
@@ -162,8 +164,8 @@ Expected<Values> unrolled(Call& call, const Layer& layer,
   constexpr std::int64_t kMaxUnrolledSteps = 4096;
   const Dim steps = call.size(layer.input, 0);
   if (!steps.is_fixed() || steps.value() > kMaxUnrolledSteps)
-    return Call::unsupported("a sequence that needs a fixed length");
-  if (steps.value() < 1) return bad_input("a sequence of no steps");
+    return Call::unsupported("the sequence needs a static length");
+  if (steps.value() < 1) return bad_input("the sequence is empty");
   const std::size_t stride = layer.weights.size() / layer.directions;
   Values all;
   std::vector<Values> last(layer.states.size());
@@ -261,13 +263,13 @@ Expected<Values> read_dynamic_quantize_lstm(Call& call) {
     const ValueId codes = TRY(call.cast(TRY(call.tensor(name)), DType::kF32));
     const auto by_direction = [&](ValueId value) -> Expected<ValueId> {  // [directions] or [directions, gates]
       const Shape shape = call.shape(value);
-      if (shape.empty() || shape.size() > 2) return bad_input(name + ": scales of another rank");
+      if (shape.empty() || shape.size() > 2) return bad_input(name + ": unsupported rank of the scales");
       return call.reshape(value, {shape[0], 1, shape.size() == 2 ? shape[1] : Dim(1)});
     };
     const ValueId zero_point = TRY(call.cast(TRY(call.tensor(name + "_zero_point")), DType::kF32));
     const ValueId centred = TRY(call.binary(Op::kSub, codes, TRY(by_direction(zero_point))));
     const ValueId numbers = TRY(call.binary(Op::kMul, centred, TRY(by_direction(TRY(call.tensor(name + "_scale"))))));
-    if (call.rank(numbers) != 3) return bad_input(name + ": weights of another rank than 3");
+    if (call.rank(numbers) != 3) return bad_input(name + ": the weights do not have rank 3");
     layer.tensor(name, TRY(call.permute(numbers, {0, 2, 1})));
   }
   for (const std::string name : {"B", "sequence_lens", "initial_h", "initial_c", "P"}) {

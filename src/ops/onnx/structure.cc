@@ -36,7 +36,7 @@ constexpr std::array kStructures = {
 
 Expected<Values> read_stack(Call& call) {
   Values inputs = TRY(call.tensors("inputs"));
-  if (inputs.empty()) return bad_input("a stack of no tensors");
+  if (inputs.empty()) return bad_input("there are no tensors to stack");
   const std::int64_t axis = TRY(call.axis("axis", call.rank(inputs[0]) + 1));
   for (ValueId& input : inputs) input = TRY(unsqueeze(call, input, axis));
   if (inputs.size() == 1) return one(inputs[0]);
@@ -45,7 +45,7 @@ Expected<Values> read_stack(Call& call) {
 
 Expected<Values> read_join(Call& call) {
   Values inputs = TRY(call.tensors("inputs"));
-  if (inputs.empty()) return bad_input("a list of no tensors");
+  if (inputs.empty()) return bad_input("the list of tensors is empty");
   const std::int64_t axis = TRY(call.axis("axis", call.rank(inputs[0])));
   if (inputs.size() == 1) return one(inputs[0]);
   return one(call.cat(std::move(inputs), axis));

@@ -107,38 +107,34 @@ std::vector<std::string> advice(const Demand& demand) {
     }
     if (floats > 0) {
       ways.push_back(
-          {floats / 4 * 3, fmt::format("int8 inputs and outputs (`isthmus compile --io int8`) take {} bytes less "
-                                       "at the peak of memory {}",
-                                       floats / 4 * 3, memory.id)});
+          {floats / 4 * 3,
+           fmt::format("int8 inputs and outputs (`isthmus compile --io int8`) save {} bytes at the peak of memory {}",
+                       floats / 4 * 3, memory.id)});
     }
     if (io > 0) {
-      ways.push_back(
-          {io, fmt::format("inputs and outputs that the application supplies take {} bytes at the peak of memory "
-                           "{}: they need no place in it where they are not planned",
-                           io, memory.id)});
+      ways.push_back({io, fmt::format("inputs and outputs take {} bytes at the peak of memory {}; an application that "
+                                      "supplies its own buffers saves them",
+                                      io, memory.id)});
     }
     if (memory.bytes > memory.min + memory.min / 16 + 128) {
       ways.push_back(
           {memory.bytes - memory.min,
-           fmt::format("memory {} asks for {} bytes more than are ever alive at once: another plan of the same "
-                       "tensors needs less",
-                       memory.id, memory.bytes - memory.min)});
+           fmt::format(
+               "memory {} is planned with {} bytes more than are alive at any time: another memory plan needs less",
+               memory.id, memory.bytes - memory.min)});
     }
     if (!memory.peak.empty() && memory.peak[0].role.empty()) {
-      ways.push_back(
-          {memory.peak[0].bytes / 2,
-           fmt::format("{} at instruction {} is the largest tensor at the peak of memory {}: a smaller image or "
-                       "batch, or running its neighbours in the same delegate, takes it away",
-                       memory.peak[0].type, memory.instruction, memory.id)});
+      ways.push_back({memory.peak[0].bytes / 2,
+                      fmt::format("{} at instruction {} is the largest tensor at the peak of memory {}: reduce the "
+                                  "image or batch size, or move its neighbours into the same delegate",
+                                  memory.peak[0].type, memory.instruction, memory.id)});
     }
   }
   for (const DelegateMemory& delegate : demand.delegates) {
     if (delegate.temp == 0 || delegate.temp < demand.planned_bytes()) continue;
-    ways.push_back(
-        {delegate.temp / 2,
-         fmt::format("the scratch memory of {}, {} bytes, is the larger part: vela's --optimise Size makes it "
-                     "smaller at the price of cycles",
-                     delegate.backend, delegate.temp)});
+    ways.push_back({delegate.temp / 2, fmt::format("the scratch memory of {}, {} bytes, is the larger part: vela's "
+                                                   "--optimise Size reduces it but needs more cycles",
+                                                   delegate.backend, delegate.temp)});
   }
   std::ranges::stable_sort(ways, std::ranges::greater(), &Way::saved);
   std::vector<std::string> result;

@@ -131,7 +131,7 @@ class ProgramBuilder {
     Expected<void> written;
     if (is_quantized(graph_, node) && !(row != nullptr && row->takes_quantized)) {
       // A kernel would take the quantized values for numbers.
-      written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not know what its quantized values mean");
+      written = fail(ErrorKind::kUnsupported, "ExecuTorch's host kernels do not support its quantized values");
     } else if (row == nullptr) {
       written = fail(ErrorKind::kUnsupported, "ExecuTorch has no host kernel for it");
     } else {
@@ -170,7 +170,7 @@ class ProgramBuilder {
       writes.push_back({TRY(values_.tensor(place)), value});
       if (values_.order(place) != values_.order(written)) {
         return fail(ErrorKind::kUnsupported,
-                    fmt::format("what is written to %{} lies in another order of memory", output.target));
+                    fmt::format("the value written to %{} has another memory layout", output.target));
       }
     }
     for (const WriteBack& write : make_in_place(plan(), writes)) {
@@ -195,7 +195,7 @@ class ProgramBuilder {
     if (const auto* text = std::get_if<std::string>(&argument.value)) return values_.text(*text);
     const auto* dim = std::get_if<Dim>(&argument.value);
     if (dim != nullptr) return calls_.size(*dim);
-    return fail(ErrorKind::kUnsupported, "the model returns something that is neither a tensor nor a known number");
+    return fail(ErrorKind::kUnsupported, "the model returns a value that is neither a tensor nor a constant number");
   }
 
   const Graph& graph_;

@@ -179,7 +179,7 @@ Expected<std::vector<std::optional<Tensor>>> Method::run(std::span<const Tensor>
   if (!state.fresh_slots.empty()) state.slots = state.fresh_slots;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto* tensor = std::get_if<LiveTensor>(&state.slots[state.tensor_inputs[i]]);
-    if (tensor == nullptr) return bad_input(fmt::format("input {} is not a tensor any more", i));
+    if (tensor == nullptr) return bad_input(fmt::format("input {} is no longer a tensor", i));
     TRY(within(write(*tensor, inputs[i]), [&] { return fmt::format("input {}", i); }));
   }
   TRY(execute(state, show));

@@ -93,7 +93,7 @@ double number(const toml::node& node) {
 Expected<std::string> glob(const toml::node& node) {
   const auto* text = node.as_string();
   if (text == nullptr || text->get().empty() || text->get().size() > kLongestGlob) {
-    return bad_input(fmt::format("expected a glob of 1 to {} characters in quotes", kLongestGlob));
+    return bad_input(fmt::format("expected a quoted glob of 1 to {} characters", kLongestGlob));
   }
   return text->get();
 }
@@ -154,7 +154,7 @@ Expected<void> read_promote(const toml::node& node, QuantConfig& config) {
   const auto* value = node.as_integer();
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   if (value == nullptr || value->get() < 0 || value->get() > kMax) {
-    return bad_input("expected how many nodes, a whole number from 0 up");
+    return bad_input("expected a number of nodes, 0 or more");
   }
   config.promote = static_cast<std::size_t>(value->get());
   return {};
@@ -165,7 +165,7 @@ Expected<void> read_op(const toml::node& node, QuantRule& rule) {
   if (rule.op.find_first_of("*?") != std::string::npos || op_from_name(rule.op)) return {};
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kOpCount; ++i) names.push_back(name_of(static_cast<Op>(i)));
-  return bad_input(fmt::format("expected an op of `isthmus targets --ops`{}", did_you_mean(rule.op, names)));
+  return bad_input(fmt::format("expected an op from `isthmus targets --ops`{}", did_you_mean(rule.op, names)));
 }
 Expected<void> read_precision(const toml::node& node, QuantRule& rule) {
   rule.storage = TRY(choice(node, kPrecisions));
@@ -184,7 +184,7 @@ Expected<void> read_range(const toml::node& node, QuantRule& rule) {
   const Range range = is_pair ? Range{number((*list)[0]), number((*list)[1])} : Range{};
   const bool has_zero = range.min <= 0 && range.max >= 0;
   if (!has_zero || !(range.min >= -kMax && range.max <= kMax && range.max - range.min >= 1 / kMax)) {
-    return bad_input("expected [least, greatest], two numbers with 0 between them");
+    return bad_input("expected [min, max], two numbers with 0 between them");
   }
   rule.range = range;
   return {};
@@ -254,10 +254,10 @@ Expected<QuantRule> read_rule(const toml::table& table, const std::string& path)
     TRY(read_key(*key, *node, kRuleKeys, {}, path, rule));
   }
   if (rule.node.empty() && rule.module.empty() && rule.op.empty()) {
-    return wrong(path, rule.line, "a rule says for which nodes it is: node, module or op");
+    return wrong(path, rule.line, "a rule needs node, module or op to select nodes");
   }
   if (!rule.in_float && !rule.estimator && !rule.per_channel && !rule.range) {
-    return wrong(path, rule.line, "a rule sets something: precision, estimator, per_channel or range");
+    return wrong(path, rule.line, "a rule needs a setting: precision, estimator, per_channel or range");
   }
   return rule;
 }
@@ -265,7 +265,7 @@ Expected<QuantRule> read_rule(const toml::table& table, const std::string& path)
 Expected<std::vector<QuantRule>> read_rules(const toml::key& key, const toml::node& node, const std::string& path) {
   const auto* list = node.as_array();
   if (list == nullptr || !std::ranges::all_of(*list, [](const toml::node& item) { return item.is_table(); })) {
-    return wrong(path, line_of(key.source()), "rules are a list of tables: each begins with [[rule]]");
+    return wrong(path, line_of(key.source()), "rules are an array of tables: begin each with [[rule]]");
   }
   if (list->size() > kMaxRules) {
     return wrong(path, line_of(key.source()), fmt::format("{} rules, at most {}", list->size(), kMaxRules));

@@ -49,20 +49,19 @@ std::optional<Refusal> refusal_of(const FakeQuantizeAttrs& attrs, const TargetDe
   }
   const auto scale = static_cast<float>(attrs.scale);
   if (!std::isnormal(scale) || static_cast<double>(scale) < kMinScale) {
-    return Refusal{"pin-scale", fmt::format("its scale {} is too close to nothing", float_text(attrs.scale)),
-                   "give the observer in PyTorch a larger eps"};
+    return Refusal{"pin-scale", fmt::format("its scale {} is too close to zero", float_text(attrs.scale)),
+                   "set a larger eps in PyTorch's observer"};
   }
   const QuantizedRange limits = quantized_range(attrs.dtype);
   if (attrs.zero_point < limits.min || attrs.zero_point > limits.max) {
     return Refusal{"pin-zero-point",
                    fmt::format("its zero point {} is out of the range of {}", attrs.zero_point, name_of(attrs.dtype)),
-                   "take an observer in PyTorch whose ranges contain zero"};
+                   "use an observer in PyTorch whose ranges contain zero"};
   }
   if (attrs.dtype == DType::kI16 && attrs.zero_point != 0) {
-    return Refusal{
-        "pin-zero-point",
-        fmt::format("{} has int16 values around zero only, its zero point is {}", target.name, attrs.zero_point),
-        "quantize 16-bit activations symmetrically in PyTorch"};
+    return Refusal{"pin-zero-point",
+                   fmt::format("{} supports int16 only with zero point 0, not {}", target.name, attrs.zero_point),
+                   "quantize 16-bit activations symmetrically in PyTorch"};
   }
   return std::nullopt;
 }
@@ -177,7 +176,7 @@ Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagno
     FakeQuantizeAttrs attrs = with_sign(*given);
     if (const auto refused = refusal_of(attrs, target)) {
       diagnostics.warn(std::string(refused->code), name,
-                       fmt::format("the archive gives {} parameters that {} cannot hold: {}; they are not used; {}",
+                       fmt::format("the archive's parameters of {} are not supported by {}: {}; they are ignored; {}",
                                    place(graph, node), target.name, refused->why, refused->fix));
       rewriter.replace(node.outputs[0], input);
       continue;
@@ -191,11 +190,10 @@ Expected<Graph> settle_pins(const Graph& graph, const TargetDesc& target, Diagno
     if (!rewriter.graph().find(name)) rewriter.graph().rename(pinned, name);
     rewriter.replace(node.outputs[0], pinned);
   }
-  as_it_runs.say("dynamic-scales",
-                 fmt::format("scales that are chosen as the model runs, which {} has not", target.name),
-                 "ranges from data take their place (--calibrate)", diagnostics);
-  by_channel.say("channel-scales", "a scale for each channel, which activations have on no target",
-                 "they are not used; quantize activations with one scale in PyTorch", diagnostics);
+  as_it_runs.say("dynamic-scales", fmt::format("dynamic quantization, which {} does not support", target.name),
+                 "calibration gives ranges instead (--calibrate)", diagnostics);
+  by_channel.say("channel-scales", "a scale per channel, which no target supports for activations",
+                 "they are ignored; quantize activations per tensor in PyTorch", diagnostics);
   return without_dead_code(std::move(rewriter).finish());
 }
 

@@ -133,8 +133,9 @@ class Solver {
       case CutCause::kPrecision:
       case CutCause::kRatio:
         cut.bits = portable::log2(refused.whole / refused.need.width);
-        cut.because = fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits in a group of range {:.4g}",
-                                  graph_[refused.need.value].name, refused.need.width, cut.bits, refused.whole);
+        cut.because =
+            fmt::format("readers of %{} (range {:.4g}) would lose {:.1f} bits by sharing a scale of range {:.4g}",
+                        graph_[refused.need.value].name, refused.need.width, cut.bits, refused.whole);
         break;
     }
     return cut;

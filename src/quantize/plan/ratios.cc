@@ -207,7 +207,7 @@ Expected<void> keep_ratios(const Graph& graph, const TargetDesc& target, QuantPl
     for (const auto& [node, limit, reach] : sums) sweep.visit(node, *limit, reach);
     if (!sweep.raise_all()) return {};
   }
-  return bad_input("the scales of this model found no ratios that the device has");
+  return bad_input("the target cannot represent the ratios of this model's scales");
 }
 
 }  // namespace isthmus

@@ -37,8 +37,8 @@ void warn_of_joins(const Graph& graph, const QuantPlan& plan, Ranges& ranges, Di
     if (narrow == nullptr || portable::log2(max / min) < worth_saying) continue;
     diagnostics.warn(
         "join-loses-bits", graph[node.outputs[0]].name,
-        fmt::format("{} writes one scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range "
-                    "{:.4g}); scale one of them in the model, or return them apart",
+        fmt::format("{} has one output scale: %{} (range {:.4g}) loses {:.1f} bits beside %{} (range {:.4g}); scale "
+                    "one of them in the model, or return them separately",
                     node_text(graph, node), narrow->name, min, portable::log2(max / min), wide->name, max));
   }
 }
@@ -70,7 +70,7 @@ void warn_of_unknown(const Graph& graph, const QuantPlan& plan, Diagnostics& dia
   }
   const std::size_t others = plan.unknown.size() - names.size();
   diagnostics.warn(kNotPinned, names[0].substr(1),
-                   fmt::format("the archive gives no parameters to {}{}: their ranges need data (--calibrate)",
+                   fmt::format("the archive has no parameters for {}{}: calibrate with data (--calibrate)",
                                fmt::join(names, ", "), others == 0 ? "" : fmt::format(" and {} more", others)));
 }
 

@@ -190,12 +190,12 @@ void compare_graphs(Difference& out, const DiffSide& a, const DiffSide& b) {
   if (!a.graph || !b.graph) return;
   if (a.is_model != b.is_model) {
     out.not_compared.push_back(
-        "nodes: one file is a model and the other a program; `isthmus eval` compares what they compute");
+        "nodes: one file is a model and the other a program; `isthmus eval` compares their outputs");
     return;
   }
   const bool has_nodes = !a.graph->nodes.empty() && !b.graph->nodes.empty();
   if (has_nodes && !has_operators_in_common(*a.graph, *b.graph)) {
-    out.not_compared.push_back("nodes: the two have no operator in common");
+    out.not_compared.push_back("nodes: the files have no operator in common");
     return;
   }
   out.nodes = compare_nodes(a, b);
@@ -239,8 +239,7 @@ Expected<Difference> difference(const DiffSide& a, const DiffSide& b) {
   const bool has_fallbacks = a.facts.has_fallbacks && b.facts.has_fallbacks;
   const bool has_graphs = a.graph && b.graph && a.is_model == b.is_model;
   if (a.kind != b.kind && out.compared.empty() && !has_fallbacks && !has_graphs) {
-    return bad_input(
-        fmt::format("{} is {} and {} is {}: they say nothing about the same things", a.path, a.kind, b.path, b.kind));
+    return bad_input(fmt::format("{} is {} and {} is {}: these cannot be compared", a.path, a.kind, b.path, b.kind));
   }
   compare_fallbacks(out, a.facts, b.facts);
   compare_graphs(out, a, b);

@@ -139,7 +139,7 @@ std::string to_text(const Difference& difference, TextStyle style, bool is_verbo
     part.end();
   }
   if (!difference.ranges.empty()) {
-    part.begin("ranges, those that moved most first");
+    part.begin("ranges, largest change first");
     for (const Difference::Range& row : difference.ranges) {
       part.add(fmt::format("%{}: [{:.4g}, {:.4g}] -> [{:.4g}, {:.4g}]  (width times {:.3g})", harmless(row.value),
                            row.a.first, row.a.second, row.b.first, row.b.second, row.ratio));

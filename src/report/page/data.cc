@@ -40,7 +40,7 @@ Json figures_of(const CompileSummary& summary) {
       : summary.delegates == 1 ? Grade::kGood
                                : Grade::kFair);
   figures.add("On the CPU", with_separators(summary.host.size()),
-              summary.host.empty() ? "no operator falls back"
+              summary.host.empty() ? "no CPU fallback"
               : needs_fix          ? "see what would help"
                                    : "nothing to fix",
               needs_fix ? Grade::kFair : Grade::kGood);
@@ -75,10 +75,10 @@ Json figures_of(const EvalSummary& summary) {
     return fmt::format("{:.2f} %", 100 * static_cast<double>(part) / static_cast<double>(found.rows));
   };
   if (found.has_labels && found.rows > 0) {
-    figures.add("Right classes", percent(found.right), fmt::format("{} in float", percent(found.right_reference)));
+    figures.add("Top-1 accuracy", percent(found.right), fmt::format("{} in float", percent(found.right_reference)));
   }
   if (found.rows > 0) {
-    figures.add("Same as float", percent(found.agreeing), fmt::format("{} of {}", found.agreeing, found.rows));
+    figures.add("Agreement with float", percent(found.agreeing), fmt::format("{} of {}", found.agreeing, found.rows));
   }
   for (std::size_t i = 0; i < found.outputs.size(); ++i) {
     const double db = found.outputs[i].db();

@@ -125,7 +125,7 @@ Expected<pte::ValueIndex> CallWriter::symbol(std::string_view name) {
       return symbols_[std::string(name)] = value;
     }
   }
-  return fail(ErrorKind::kUnsupported, fmt::format("the inputs' sizes do not say what {} is", name));
+  return fail(ErrorKind::kUnsupported, fmt::format("{} does not follow from the input shapes", name));
 }
 
 }  // namespace isthmus::host

@@ -15,7 +15,7 @@ Expected<void> run_copy(RunningCall& call) {
 Expected<void> run_broadcast_copy(RunningCall& call) {
   const Tensor to = TRY(call.tensor(0));
   Tensor from = TRY(call.tensor(1));
-  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "a copy that does not wait");
+  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "a non-blocking copy");
   if (from.dtype() != to.dtype()) from = TRY(call.compute(Op::kCast, DTypeAttrs{to.dtype()}, from));
   if (from.sizes() == to.sizes()) return call.set_tensor(3, from);
   return call.store(3, Op::kExpand, ShapeAttrs{Dims(to.sizes().begin(), to.sizes().end())}, from);
@@ -27,14 +27,14 @@ Expected<void> run_to_copy(RunningCall& call) {
 
 Expected<void> run_matrix_transpose(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  if (input.rank() > 2) return bad_input("a transpose without axes takes a tensor of at most 2 axes");
+  if (input.rank() > 2) return bad_input("t() needs at most 2 axes");
   if (input.rank() < 2) return call.set_tensor(1, input);
   return call.store(1, Op::kPermute, AxesAttrs{{1, 0}}, input);
 }
 
 Expected<Tensor> part(const RunningCall& call, const Tensor& input, std::int64_t axis, std::int64_t start,
                       std::int64_t size) {
-  if (start < 0 || size < 0 || start > input.size(axis) - size) return bad_input("a part that is not there");
+  if (start < 0 || size < 0 || start > input.size(axis) - size) return bad_input("the part does not exist");
   return call.compute(Op::kSlice, SliceAttrs{axis, start, start + size, 1}, input);
 }
 
@@ -54,14 +54,14 @@ Expected<void> split(RunningCall& call, const Tensor& input, std::int64_t axis, 
     parts.push_back(TRY(part(call, input, axis, start, size)));
     start += size;
   }
-  if (start != input.size(axis)) return bad_input("parts that are not the whole axis");
+  if (start != input.size(axis)) return bad_input("the parts do not cover the axis");
   return call.set_tensors(out, parts);
 }
 Expected<void> run_split(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t size = TRY(call.integer(1));
   const std::int64_t axis = TRY(call.axis(2, input.rank()));
-  if (size <= 0) return bad_input("parts of no elements");
+  if (size <= 0) return bad_input("a part is empty");
   std::vector<std::int64_t> sizes;
   for (std::int64_t left = input.size(axis); left > 0; left -= size) sizes.push_back(std::min(left, size));
   return split(call, input, axis, sizes, 3);
@@ -85,7 +85,7 @@ Expected<void> run_unbind(RunningCall& call) {
 
 Expected<void> run_stack(RunningCall& call) {
   std::vector<Tensor> inputs = TRY(call.tensors(0));
-  if (inputs.empty()) return bad_input("nothing to join");
+  if (inputs.empty()) return bad_input("no tensors to concatenate");
   const std::int64_t axis = TRY(call.axis(1, inputs[0].rank() + 1));
   for (Tensor& input : inputs) {
     std::vector<std::int64_t> sizes = input.sizes();
@@ -100,14 +100,14 @@ Expected<void> run_stack(RunningCall& call) {
 Expected<void> run_repeat(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::vector<std::int64_t> times = TRY(call.integers(1));
-  if (times.size() < input.sizes().size()) return bad_input("fewer numbers than the tensor has axes");
+  if (times.size() < input.sizes().size()) return bad_input("fewer values than the tensor has axes");
   const std::size_t added = times.size() - input.sizes().size();
   std::vector<std::int64_t> single;  // each axis with one of size 1 before it
   Dims repeated;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const std::int64_t size = i < added ? 1 : input.sizes()[i - added];
-    if (times[i] < 0) return bad_input("a tensor repeated fewer than 0 times");
+    if (times[i] < 0) return bad_input("a negative number of repeats");
     single.insert(single.end(), {1, size});
     repeated.insert(repeated.end(), {Dim(times[i]), Dim(size)});
     std::int64_t product = 0;
@@ -130,7 +130,7 @@ Expected<void> run_roll(RunningCall& call) {
   Tensor input = TRY(call.tensor(0));
   const std::vector<std::int64_t> shifts = TRY(call.integers(1));
   const std::vector<std::int64_t> axes = TRY(call.axes(2, input.rank()));
-  if (shifts.size() != axes.size()) return bad_input("as many shifts as axes are needed");
+  if (shifts.size() != axes.size()) return bad_input("shifts and axes differ in length");
   for (std::size_t i = 0; i < axes.size(); ++i) input = TRY(rolled(call, input, axes[i], shifts[i]));
   return call.set_tensor(3, input);
 }
@@ -141,7 +141,7 @@ Expected<void> run_unfold(RunningCall& call) {
   const std::int64_t axis = TRY(call.axis(1, input.rank()));
   const std::int64_t size = TRY(call.integer(2));
   const std::int64_t step = TRY(call.integer(3));
-  if (size <= 0 || size > input.size(axis) || step <= 0) return bad_input("windows that do not fit");
+  if (size <= 0 || size > input.size(axis) || step <= 0) return bad_input("the window does not fit");
   std::vector<Tensor> windows;
   Ints order = all_axes(input);
   order.erase(order.begin() + axis);
@@ -162,7 +162,7 @@ Expected<void> run_pixel_shuffle(RunningCall& call) {
   const std::int64_t side = TRY(call.integer(1));
   constexpr std::int64_t kMaxSide = 1 << 15;
   if (input.rank() < 3 || side < 1 || side > kMaxSide || input.size(input.rank() - 3) % (side * side) != 0) {
-    return bad_input("channels that are no squares of pixels");
+    return bad_input("the channels are not a multiple of the squared factor");
   }
   std::vector<std::int64_t> sizes = input.sizes();
   const std::int64_t width = sizes.back();
@@ -184,7 +184,7 @@ Expected<void> run_pixel_unshuffle(RunningCall& call) {
   const std::int64_t side = TRY(call.integer(1));
   if (input.rank() < 3 || side < 1 || input.size(input.rank() - 1) % side != 0 ||
       input.size(input.rank() - 2) % side != 0) {
-    return bad_input("pixels that are no squares");
+    return bad_input("the image size is not a multiple of the factor");
   }
   std::vector<std::int64_t> sizes = input.sizes();
   const std::int64_t width = sizes.back() / side;
@@ -216,7 +216,8 @@ Expected<void> replace(RunningCall& call, const Tensor& input, const Tensor& sou
   for (std::int64_t at = places.start; at < places.end; at += places.step) positions.push_back(at);
   std::vector<std::int64_t> sizes = input.sizes();
   sizes[static_cast<std::size_t>(places.axis)] = static_cast<std::int64_t>(positions.size());
-  if (source.sizes() != sizes || source.dtype() != input.dtype()) return bad_input("other sizes than those replaced");
+  if (source.sizes() != sizes || source.dtype() != input.dtype())
+    return bad_input("the sizes differ from those replaced");
   if (positions.empty() || input.count() == 0) return call.set_tensor(out, input);
   std::vector<std::int64_t> along(sizes.size(), 1);
   along[static_cast<std::size_t>(places.axis)] = static_cast<std::int64_t>(positions.size());
@@ -242,7 +243,7 @@ Expected<void> run_select_scatter(RunningCall& call) {
   const std::int64_t index = TRY(call.axis(3, input.size(axis)));
   const Tensor source = TRY(call.tensor(1));
   std::vector<std::int64_t> sizes = source.sizes();
-  if (axis > source.rank()) return bad_input("other sizes than those replaced");
+  if (axis > source.rank()) return bad_input("the sizes differ from those replaced");
   sizes.insert(sizes.begin() + axis, 1);
   return replace(call, input, source.with_sizes(std::move(sizes)), {axis, index, index + 1, 1}, 4);
 }
@@ -251,7 +252,7 @@ Expected<void> run_select_scatter(RunningCall& call) {
 Expected<void> run_lower_triangle(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t diagonal = TRY(call.integer(1));
-  if (input.rank() < 2) return bad_input("a triangle takes a tensor of at least 2 axes");
+  if (input.rank() < 2) return bad_input("tril and triu need at least 2 axes");
   const std::int64_t rows = input.size(input.rank() - 2);
   const std::int64_t columns = input.size(input.rank() - 1);
   Tensor is_kept(DType::kBool, {rows, columns});
@@ -269,7 +270,7 @@ Expected<void> run_gated(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t axis = TRY(call.axis(1, input.rank()));
   const std::int64_t half = input.size(axis) / 2;
-  if (input.size(axis) % 2 != 0) return bad_input("an axis that has no halves");
+  if (input.size(axis) % 2 != 0) return bad_input("the axis has an odd size");
   const Tensor gate = TRY(call.compute(Op::kSigmoid, NoAttrs{}, TRY(part(call, input, axis, half, half))));
   return call.store(2, Op::kMul, NoAttrs{}, TRY(part(call, input, axis, 0, half)), gate);
 }

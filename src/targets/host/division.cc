@@ -118,9 +118,9 @@ Expected<void> write_pow(NodeWriter& node) {
   if (is_floating(type.dtype)) return write_inputs(node);
   const std::optional<std::int64_t> exponent = node.known_integer(1);
   if (!exponent || *exponent < 1 || node.type(0).shape != type.shape) {
-    return fail(ErrorKind::kUnsupported,
-                "ExecuTorch's kernel takes powers of integers as doubles; it is exact with an exponent that is one "
-                "positive constant, or with floats");
+    return fail(
+        ErrorKind::kUnsupported,
+        "ExecuTorch's kernel computes powers of integers in double; use floats or one positive constant exponent");
   }
   const Index x = TRY(node.input(0));
   if (*exponent == 1) return node.finish(names::kConvert, node.cast_arguments(x, type.rank()));

@@ -63,9 +63,9 @@ Expected<void> write_clamp(NodeWriter& node) {
   const DType dtype = node.type(0).dtype;
   const auto [lowest, highest] = numbers_of(dtype);
   if (std::isnan(min) || std::isnan(max) || min > highest || max < lowest) {
-    return fail(
-        ErrorKind::kUnsupported,
-        fmt::format("ExecuTorch's kernel clamps at numbers of {}, which {} and {} are not", name_of(dtype), min, max));
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("ExecuTorch's kernel clamps with bounds of type {}, which cannot represent {} and {}",
+                            name_of(dtype), min, max));
   }
   const bool has_min = min >= lowest;
   const bool has_max = max <= highest;
@@ -79,8 +79,7 @@ Expected<void> write_clamp(NodeWriter& node) {
 
 Expected<void> write_gelu(NodeWriter& node) {
   if (node.as<GeluAttrs>().tanh && node.type(0).dtype == DType::kF64) {
-    return fail(ErrorKind::kUnsupported,
-                "ExecuTorch's kernel has a factor of gelu by tanh as a float; make the model f32");
+    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel computes tanh gelu with a float factor; use f32");
   }
   return node.finish({TRY(node.input(0)), node.text(node.as<GeluAttrs>().tanh ? "tanh" : "none")});
 }
@@ -136,7 +135,7 @@ Expected<void> run_relu(RunningCall& call) {
 Expected<Tensor> number_beside(const RunningCall& call, std::size_t i, const Tensor& tensor) {
   const double number = TRY(call.number(i));
   if (is_integer(tensor.dtype()) && std::floor(number) != number) {
-    return fail(ErrorKind::kUnsupported, "a fraction beside integers");
+    return fail(ErrorKind::kUnsupported, "a fractional scalar with an integer tensor");
   }
   return call.compute(Op::kCast, DTypeAttrs{tensor.dtype()}, scalar(number));
 }

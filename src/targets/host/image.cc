@@ -59,7 +59,7 @@ Expected<void> write_adaptive_avg_pool(NodeWriter& node) {
   const TensorType& type = node.type(0);
   if (type.dtype != DType::kF32) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("ExecuTorch's kernel averages {} as f32; make the model f32", name_of(type.dtype)));
+                fmt::format("ExecuTorch's kernel averages {} in f32; use f32", name_of(type.dtype)));
   }
   constexpr std::int64_t kMaxExact = 1 << 24;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -67,7 +67,7 @@ Expected<void> write_adaptive_avg_pool(NodeWriter& node) {
     const Dim out = node.as<SizeAttrs>().size[i];
     if (in.is_fixed() && out.is_fixed() && in.value() > kMaxExact / std::max<std::int64_t>(out.value(), 1)) {
       return fail(ErrorKind::kUnsupported,
-                  fmt::format("ExecuTorch's kernel cannot divide an axis of {} into {}", in.value(), out.value()));
+                  fmt::format("ExecuTorch's kernel cannot divide an axis of size {} into {}", in.value(), out.value()));
     }
   }
   return node.finish({TRY(node.input(0)), TRY(node.sizes(node.as<SizeAttrs>().size))});
@@ -84,12 +84,12 @@ Expected<void> write_resize(NodeWriter& node) {
     return node.finish(names::kResizeNearest, {input, size, scales});
   }
   if (attrs.mode == ResizeMode::kLinear && node.type(0).dtype == DType::kF64) {
-    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel weighs pixels by floats; make the model f32");
+    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernel weights pixels with f32; use f32");
   }
   if (attrs.mode == ResizeMode::kLinear) {
     return node.finish(names::kResizeLinear, {input, size, node.boolean(attrs.align_corners), scales});
   }
-  return fail(ErrorKind::kUnsupported, "ExecuTorch's kernels resize to the nearest pixel or linearly");
+  return fail(ErrorKind::kUnsupported, "ExecuTorch's kernels resize only nearest or linear");
 }
 
 Expected<void> write_grid_sample(NodeWriter& node) {
@@ -133,7 +133,7 @@ Expected<void> run_adaptive_avg_pool(RunningCall& call) {
 Expected<void> resize(RunningCall& call, ResizeMode mode, bool align_corners, std::size_t scales) {
   const Tensor input = TRY(call.tensor(0));
   if (input.rank() != 4) return bad_input(fmt::format("an image of rank {}, expected 4", input.rank()));
-  if (call.is_none(1) == call.is_none(scales)) return bad_input("either sizes or scales, not both or none");
+  if (call.is_none(1) == call.is_none(scales)) return bad_input("expected either sizes or scales");
   ResizeAttrs attrs{mode, {}, {}, align_corners};
   if (!call.is_none(1)) {
     const Ints size = TRY(call.pair(1));
@@ -141,9 +141,9 @@ Expected<void> resize(RunningCall& call, ResizeMode mode, bool align_corners, st
   } else {
     attrs.scales = TRY(call.numbers(scales));
     constexpr double kMaxScale = 1 << 20;
-    if (attrs.scales.size() != 2) return bad_input("scales of another number of axes");
+    if (attrs.scales.size() != 2) return bad_input("the scales have the wrong length");
     for (std::size_t i = 0; i < 2; ++i) {
-      if (!(attrs.scales[i] > 0) || attrs.scales[i] > kMaxScale) return bad_input("a scale that is out of range");
+      if (!(attrs.scales[i] > 0) || attrs.scales[i] > kMaxScale) return bad_input("a scale is out of range");
       const double size = static_cast<double>(input.sizes()[i + 2]) * attrs.scales[i];
       attrs.size.emplace_back(static_cast<std::int64_t>(size));
     }
@@ -159,7 +159,7 @@ Expected<void> run_grid_sample(RunningCall& call) {
   static constexpr ResizeMode kModes[] = {ResizeMode::kLinear, ResizeMode::kNearest, ResizeMode::kCubic};
   const std::int64_t mode = TRY(call.integer(2));
   const std::int64_t padding = TRY(call.integer(3));
-  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input("a mode that is unknown");
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return bad_input("unknown mode");
   const GridSampleAttrs attrs{kModes[mode], static_cast<GridPadding>(padding), TRY(call.boolean(4))};
   return call.store(5, Op::kGridSample, attrs, TRY(call.tensor(0)), TRY(call.tensor(1)));
 }

@@ -44,7 +44,7 @@ Expected<void> write_scatter(NodeWriter& node) {
 
 Expected<void> write_scatter_reduce(NodeWriter& node) {
   if (node.as<ScatterAttrs>().mode != ScatterMode::kAdd) {
-    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernels add to what is there, and no more");
+    return fail(ErrorKind::kUnsupported, "ExecuTorch's kernels only set or add");
   }
   return write_scatter(node);
 }

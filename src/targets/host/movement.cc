@@ -67,7 +67,7 @@ Expected<void> write_edge_pad(NodeWriter& node) {
   const std::size_t axes = rank - first;
   if (axes < 1 || axes > kMaxAxes) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("ExecuTorch's kernels pad 1 to 3 of the last axes with what is there, not {}", axes));
+                fmt::format("ExecuTorch's kernels reflect or replicate 1 to 3 of the last axes, not {}", axes));
   }
   static constexpr std::array<std::string_view, 3> kReflect{names::kReflectionPad1d, names::kReflectionPad2d,
                                                             names::kReflectionPad3d};
@@ -109,7 +109,7 @@ Expected<Tensor> reshaped(const Tensor& tensor, std::vector<std::int64_t> sizes)
     }
   }
   const bool fits = unknown == 0 ? known == tensor.count() : known != 0 && tensor.count() % known == 0;
-  if (unknown > 1 || !fits) return bad_input("a view of another number of elements");
+  if (unknown > 1 || !fits) return bad_input("the view has another number of elements");
   if (unknown == 1) std::ranges::replace(sizes, -1, tensor.count() / known);
   return tensor.with_sizes(std::move(sizes));
 }
@@ -198,7 +198,7 @@ Expected<void> run_cat(RunningCall& call) {
   std::vector<Tensor> inputs = TRY(call.tensors(0));
   // Empty vectors take no part, whatever their rank.
   std::erase_if(inputs, [](const Tensor& tensor) { return tensor.rank() == 1 && tensor.count() == 0; });
-  if (inputs.empty()) return bad_input("nothing to join");
+  if (inputs.empty()) return bad_input("no tensors to concatenate");
   return call.store(2, Op::kCat, AxisAttrs{TRY(call.axis(1, inputs[0].rank()))}, inputs);
 }
 
@@ -212,7 +212,7 @@ Expected<void> pad(RunningCall& call, PadMode mode, double value, std::size_t ou
   const std::vector<std::int64_t> sides = TRY(call.integers(1));
   const std::size_t rank = input.sizes().size();
   if (sides.size() % 2 != 0 || sides.size() > 2 * rank || (axes != 0 && sides.size() != 2 * axes)) {
-    return bad_input(fmt::format("{} numbers to pad a tensor of rank {}", sides.size(), rank));
+    return bad_input(fmt::format("{} padding values for rank {}", sides.size(), rank));
   }
   PadAttrs attrs{mode, Ints(rank, 0), Ints(rank, 0), value};
   for (std::size_t i = 0; i < sides.size(); i += 2) {

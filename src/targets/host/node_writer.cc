@@ -24,7 +24,7 @@ Expected<void> demand_types(ElementTypes types, const WrittenOp& row, const Grap
   if (types == ElementTypes::kBytes) return {};
   const auto refuse = [&](DType dtype) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("ExecuTorch's kernels for {} take no elements of {}", name_of(row.op), name_of(dtype)));
+                fmt::format("ExecuTorch's kernels for {} do not support {}", name_of(row.op), name_of(dtype)));
   };
   for (const auto* values : {&node.inputs, &node.outputs}) {
     for (const ValueId id : *values) {
@@ -136,8 +136,7 @@ pte::ValueIndex NodeWriter::number(double number, DType dtype) {
 
 Expected<pte::ValueIndex> NodeWriter::element_type(DType dtype) {
   const auto number = pte::number_of(dtype);
-  if (!number)
-    return fail(ErrorKind::kUnsupported, fmt::format("program files have no elements of {}", name_of(dtype)));
+  if (!number) return fail(ErrorKind::kUnsupported, fmt::format("program files do not support {}", name_of(dtype)));
   return integer(*number);
 }
 

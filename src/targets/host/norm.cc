@@ -157,15 +157,15 @@ Expected<void> run_layer_norm(RunningCall& call) {
   const std::vector<std::int64_t> shape = TRY(call.integers(1));
   if (shape.empty() || shape.size() > input.sizes().size() ||
       !std::equal(shape.rbegin(), shape.rend(), input.sizes().rbegin())) {
-    return bad_input("the normalized sizes are not the last ones of the input");
+    return bad_input("the normalized shape is not the end of the input's shape");
   }
   const double eps = TRY(call.number(4));
   const std::vector<Tensor> inputs = TRY(with_affine(call, 2, 3));
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const bool fits = inputs[i].dtype() == input.dtype() && inputs[i].sizes() == shape;
-    if (!fits) return bad_input("a weight or bias of another type or of other sizes");
+    if (!fits) return bad_input("the weight or bias differs in type or shape");
   }
-  if (!is_floating(input.dtype()) || size_of(input.dtype()) < 2) return bad_input("it normalizes floats");
+  if (!is_floating(input.dtype()) || size_of(input.dtype()) < 2) return bad_input("it normalizes only floats");
   std::vector<std::int64_t> kept = input.sizes();
   std::fill(kept.end() - static_cast<std::ptrdiff_t>(shape.size()), kept.end(), 1);
   if (!is_half(input.dtype())) return normalize_rows(call, inputs, kept, eps);

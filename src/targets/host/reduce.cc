@@ -252,15 +252,15 @@ Expected<void> run_running_sum(RunningCall& call) {
 template <Op op>
 Expected<void> run_softmax(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
-  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "softmax of halves as floats");
+  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "softmax of halves to floats");
   return call.store(3, op, AxisAttrs{TRY(call.axis(1, input.rank()))}, input);
 }
 Expected<void> run_topk(RunningCall& call) {
   const Tensor input = TRY(call.tensor(0));
   const std::int64_t axis = TRY(call.axis(2, input.rank()));
   const std::int64_t count = TRY(call.integer(1));
-  if (count < 0 || count > input.size(axis)) return bad_input("more of the greatest numbers than there are");
-  if (!is_floating(input.dtype()) && !is_integer(input.dtype())) return bad_input("elements that have no order");
+  if (count < 0 || count > input.size(axis)) return bad_input("k is larger than the axis");
+  if (!is_floating(input.dtype()) && !is_integer(input.dtype())) return bad_input("elements without an order");
   const bool largest = TRY(call.boolean(3));
   const bool is_narrow = is_half(input.dtype());
   const executorch_kernels::Sorted found =

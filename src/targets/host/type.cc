@@ -127,7 +127,7 @@ Expected<void> run_dequantize(RunningCall& call) {
 Expected<void> run_copy_in_place(RunningCall& call) {
   const Tensor to = TRY(call.tensor(0));
   Tensor from = TRY(call.tensor(1));
-  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "a copy that does not wait");
+  if (TRY(call.boolean(2))) return fail(ErrorKind::kUnsupported, "a non-blocking copy");
   if (from.dtype() != to.dtype()) from = TRY(call.compute(Op::kCast, DTypeAttrs{to.dtype()}, from));
   if (from.sizes() == to.sizes()) return call.set_tensor(0, from);
   return call.set_tensor(0,

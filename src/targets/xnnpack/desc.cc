@@ -71,7 +71,7 @@ constexpr RatioLimit kRatios[] = {
 
 // Sums are int32. The kernels for VNNI convert the scaled sum to int32 before they add the zero point, which wraps
 // around near the ends; those for other CPUs saturate. One bit is for that addition and for rounding in f32.
-constexpr std::string_view kSumsBecause = "its sums, and what they are scaled to, stay within 32 bits";
+constexpr std::string_view kSumsBecause = "its accumulators and their scaled values stay within 32 bits";
 constexpr SumLimit kSums[] = {
     {.op = Op::kConv2d, .max_sum = 0x1p31 - 1, .max_scaled = 0x1p30, .because = kSumsBecause},
     {.op = Op::kConvTranspose2d, .max_sum = 0x1p31 - 1, .max_scaled = 0x1p30, .because = kSumsBecause},

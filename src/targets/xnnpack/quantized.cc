@@ -136,9 +136,10 @@ class QuantizedNode {
       if (limit.op != node_.op) continue;
       for (const float ratio : ratios(limit.of)) {
         if (ratio >= limit.min && (limit.includes_max ? ratio <= limit.max : ratio < limit.max)) continue;
-        return Reason{ReasonCode::kIllegalRatio,
-                      fmt::format("{} {}: {:.6g} of scales that make {}, not from {:.6g} to {:.6g}", name_of(node_.op),
-                                  limit.because, ratio, named(node_.outputs[0]), limit.min, limit.max)};
+        return Reason{
+            ReasonCode::kIllegalRatio,
+            fmt::format("{} {}: the scale ratio {:.6g} of {} is not between {:.6g} and {:.6g}", name_of(node_.op),
+                        limit.because, ratio, named(node_.outputs[0]), limit.min, limit.max)};
       }
     }
     return std::nullopt;

@@ -34,11 +34,10 @@ void warn_of_weights(const Graph& graph, Diagnostics& diagnostics) {
       const Node* conversion = conversion_behind(graph, node.inputs[i]);
       const auto zero_points = conversion == nullptr ? std::nullopt : known_integers(graph, conversion->inputs[2]);
       if (!zero_points || std::ranges::all_of(*zero_points, [](std::int64_t point) { return point == 0; })) continue;
-      diagnostics.warn(
-          "weight-zero-point", graph[node.outputs[0]].name,
-          fmt::format("the weights of {} have a zero point in the archive; targets compute with "
-                      "symmetric ones, so they are rounded again; quantize weights symmetrically in PyTorch",
-                      node_text(graph, node)));
+      diagnostics.warn("weight-zero-point", graph[node.outputs[0]].name,
+                       fmt::format("the weights of {} have a zero point in the archive; targets need symmetric "
+                                   "weights, so they are quantized again; quantize weights symmetrically in PyTorch",
+                                   node_text(graph, node)));
     }
   }
 }

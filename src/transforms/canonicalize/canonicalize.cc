@@ -29,7 +29,7 @@ constexpr Rewrite kRewrites[] = {
      .what = "softmax(q k^T * scale + mask) v -> attention(q, k, v, mask)",
      .apply = raise_attention},
     {.name = "lower-permutes",
-     .what = "relu(permute(x)) -> permute(relu(x)), where another permute behind undoes the first",
+     .what = "relu(permute(x)) -> permute(relu(x)), where a later permute undoes the first",
      .apply = lower_permutes},
     {.name = "reduce-before-permute",
      .what = "mean(permute(x)) -> mean(x) over other axes",
@@ -43,7 +43,7 @@ constexpr Rewrite kRewrites[] = {
     {.name = "fold-bias", .what = "linear(x) + constant -> linear(x) with a bias", .apply = fold_bias},
     {.name = "fold-batch-norm", .what = "batch_norm(conv(x)) -> conv(x) with new weights", .apply = fold_batch_norm},
     {.name = "expand-batch-norm",
-     .what = "batch_norm(x) with nothing to fold into -> x * constant + constant",
+     .what = "batch_norm(x) without a layer to fold into -> x * constant + constant",
      .apply = expand_batch_norm},
 };
 
@@ -63,11 +63,11 @@ Graph without_unchanged(Graph graph) {
 Expected<void> refuse_branches(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op != Op::kBranch) continue;
-    Expected<void> refused = fail(
-        ErrorKind::kUnsupported,
-        fmt::format("its predicate %{} is only known when the model runs: control flow cannot be compiled. Compute "
-                    "both branches and choose with torch.where, or export each branch as a model of its own",
-                    graph[node.inputs[0]].name));
+    Expected<void> refused =
+        fail(ErrorKind::kUnsupported,
+             fmt::format("its predicate %{} is known only at run time: control flow cannot be compiled. Compute both "
+                         "branches and select with torch.where, or export each branch as a separate model",
+                         graph[node.inputs[0]].name));
     return within(std::move(refused), "higher_order.cond" + origin_suffix(node.origin));
   }
   return {};

@@ -90,7 +90,7 @@ class Resolver {
     std::vector<ValueId> results = TRY(spelling.reader(reading));
     if (results.size() < node.outputs.size()) {
       return Call::unsupported(
-          fmt::format("{} results are declared and {} are known", node.outputs.size(), results.size()));
+          fmt::format("{} results are declared, but {} are known", node.outputs.size(), results.size()));
     }
     return results;
   }
@@ -110,7 +110,7 @@ class Resolver {
       is_same = agrees(inferred.shape[axis], declared.shape[axis]);
     }
     if (is_same) return {};
-    return bad_input(fmt::format("the archive declares {}, its arguments give {}", type_text(graph(), declared),
+    return bad_input(fmt::format("the archive declares {}, but its arguments give {}", type_text(graph(), declared),
                                  type_text(graph(), inferred)));
   }
 
@@ -128,7 +128,7 @@ class Resolver {
     if (!node.outputs.empty() && !why.empty()) {
       diagnostics_.add({.code = "foreign-op",
                         .node = source_[node.outputs[0]].name,
-                        .text = fmt::format("{} stays foreign: {}", node_text(source_, node), why),
+                        .text = fmt::format("{} is not supported: {}", node_text(source_, node), why),
                         .cause = std::string(cause)});
     }
     for (const ValueId input : node.inputs) rewriter_.replace(input, TRY(read(input)));
@@ -152,7 +152,7 @@ class Resolver {
     if (foreign == nullptr) return keep_foreign(node, {});
     const SpellingMatch match = find_spelling(foreign->target);
     if (match.spelling == nullptr) {
-      TRY(keep_foreign(node, "no op of the table has this name"));
+      TRY(keep_foreign(node, "Isthmus does not know this operator"));
       return match.is_in_place ? write_foreign(node) : Expected<void>();
     }
     const std::size_t first_new_value = graph().values().size();

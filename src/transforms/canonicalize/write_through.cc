@@ -17,7 +17,7 @@ Expected<ValueId> replace_slice(Emitter& emitter, ValueId whole, ValueId part, c
   }
   const Dim count = emitter.size(part, slice.axis);
   if (!slice.start.is_fixed() || !count.is_fixed()) {
-    return fail(ErrorKind::kUnsupported, "the model writes to every n-th element of a dimension of unknown size");
+    return fail(ErrorKind::kUnsupported, "the model writes with a step to a dimension of unknown size");
   }
   std::vector<std::int64_t> positions(static_cast<std::size_t>(count.value()));
   for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -44,10 +44,9 @@ Expected<ValueId> undo(Emitter& emitter, const Node& node, ValueId written) {
       inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
     return emitter.permute(written, std::move(inverse));
   }
-  return fail(ErrorKind::kUnsupported,
-              fmt::format("the model writes through a view that {} made, where several elements may be one; write to a "
-                          "clone of the tensor instead",
-                          name_of(node.op)));
+  return fail(ErrorKind::kUnsupported, fmt::format("the model writes through a view made by {}, whose elements may "
+                                                   "overlap; write to a clone of the tensor instead",
+                                                   name_of(node.op)));
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ Expected<ValueId> write_through(Emitter& emitter, ValueId base, ValueId view, Va
   while (view != base) {
     const Node* found = emitter.graph().producer(view);
     if (found == nullptr || found->inputs.empty()) {
-      return fail(ErrorKind::kUnsupported, "the model writes through a view whose origin is unknown");
+      return fail(ErrorKind::kUnsupported, "the model writes through a view of an unknown tensor");
     }
     const Node node = *found;  // a copy: emitting moves the nodes
     written = TRY(undo(emitter, node, written));

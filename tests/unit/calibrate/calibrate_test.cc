@@ -133,7 +133,7 @@ TEST_P(BundledCalibration, DoesNotDependOnTheNumberOfThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Models, BundledCalibration, ::testing::Values("emg_cascade.pt2", "deit_micro.pt2"));
 
-TEST(Calibrate, RandomGraphsAsTheInterpreterComputesThem) {
+TEST(Calibrate, RandomGraphsAgreeWithTheInterpreter) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Prepared ready = prepared(test::RandomModel(seed).make());
     const auto samples = random_samples(ready.graph, 2);
@@ -179,7 +179,7 @@ TEST(Calibrate, ConstantZeroAndDenormalSamples) {
 }
 
 // Infinite numbers are news where they reach what the model returns, or become NaN on the way.
-TEST(Calibrate, InfinitiesAreNewsUnlessSomethingTakesThemAway) {
+TEST(Calibrate, InfinitiesAreReportedUnlessTheyAreMaskedLater) {
   const auto warnings = [](std::string_view last) {
     const Graph graph =
         *parse_graph("graph\n  input %x : f32[1,2]\n  const %m : f32[1,2] = [0.0,-inf]\n" +
@@ -197,7 +197,7 @@ TEST(Calibrate, InfinitiesAreNewsUnlessSomethingTakesThemAway) {
   EXPECT_EQ(warnings("sub(%a, %a)"), 2U) << "NaN";
 }
 
-TEST(Calibrate, BadSamplesAreRefusedByNumberAndInput) {
+TEST(Calibrate, BadSamplesAreRejectedByIndexAndInput) {
   const auto found = calibrated(small(), {{row({1, 2, 3, 4})}, {row({1, NAN, 3, 4})}});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().text(), HasSubstr("sample 1 of input 0 (x) has 1 NaN"));

@@ -64,16 +64,16 @@ TEST(HeldOut, EveryEighthAtLeastOneAtMostSixteen) {
   for (std::size_t count = 2; count < 300; ++count) EXPECT_LT(numbers_left_out(count).back(), count);
 }
 
-TEST(HeldOut, OfFewSamplesAllServeAndTheExampleJudges) {
+TEST(HeldOut, FewSamplesAllCalibrateAndTheExampleEvaluates) {
   const Found found = look(many(32), noise(99));
   EXPECT_THAT(found.held_out.left_out, IsEmpty());
   EXPECT_THAT(found.held_out.samples, SizeIs(1));
   EXPECT_THAT(found.held_out.seen, SizeIs(4));
-  EXPECT_EQ(found.held_out.what, "the archive's example, which calibration did not see");
+  EXPECT_EQ(found.held_out.what, "the example inputs, which calibration did not see");
   EXPECT_THAT(found.codes, IsEmpty());
 }
 
-TEST(HeldOut, AnExampleThatIsASampleOrSaysNothingIsNoJudge) {
+TEST(HeldOut, ExamplesThatAreSamplesOrConstantDoNotEvaluate) {
   for (const auto& example :
        {std::optional(noise(3)), std::optional(Sample{Tensor(DType::kF32, {1, 64})}), std::optional<Sample>()}) {
     const Found found = look(many(32), example);
@@ -90,11 +90,11 @@ TEST(HeldOut, OfManySamplesSomeAreLeftOut) {
   EXPECT_THAT(found.held_out.samples, SizeIs(16));
 }
 
-TEST(HeldOut, ConstantAndTinyDataAreNamedAndDoNotJudgeThemselves) {
+TEST(HeldOut, ConstantAndTinyDataAreReportedAndNotUsedForEvaluation) {
   for (const float size : {0.0F, 1e-40F}) {
     const Found with = look(many(32, size), noise(99));
     EXPECT_THAT(with.codes, ElementsAre(size == 0 ? "constant-input" : "tiny-input"));
-    EXPECT_EQ(with.held_out.what, "the archive's example, which calibration did not see");
+    EXPECT_EQ(with.held_out.what, "the example inputs, which calibration did not see");
     const Found without = look(many(32, size), std::nullopt);
     EXPECT_THAT(without.held_out.samples, IsEmpty());
     EXPECT_NE(without.held_out.why_none, "");
@@ -109,7 +109,7 @@ TEST(HeldOut, OutliersAreNamedWithTheirSample) {
   EXPECT_THAT(found.text, testing::HasSubstr("sample 5"));
 }
 
-TEST(HeldOut, DataUnlikeTheExampleAreNamed) {
+TEST(HeldOut, DataUnlikeTheExampleIsReported) {
   EXPECT_THAT(look(many(32, 100), noise(99)).codes, ElementsAre("unlike-example"));
   EXPECT_THAT(look(many(32, 0.01F), noise(99)).codes, ElementsAre("unlike-example"));
   EXPECT_THAT(look(many(32, 4), noise(99)).codes, IsEmpty());
@@ -140,7 +140,7 @@ Found look_at_images(bool interleaved, const std::optional<Sample>& example) {
   return look(images(interleaved), example, "1,3,16,16");
 }
 
-TEST(HeldOut, ChannelsLastInTheShapeOfChannelsFirstAreNamed) {
+TEST(HeldOut, ChannelsLastDataInNchwShapeIsReported) {
   EXPECT_THAT(look_at_images(false, std::nullopt).codes, IsEmpty());
   EXPECT_THAT(look_at_images(true, std::nullopt).codes, ElementsAre("interleaved-input"));
   EXPECT_THAT(look_at_images(true, image(9, false)).codes, ElementsAre("interleaved-input"));
@@ -151,7 +151,7 @@ TEST(HeldOut, ChannelsLastInTheShapeOfChannelsFirstAreNamed) {
   EXPECT_THAT(look({grey}, std::nullopt, "1,3,16,16").codes, IsEmpty());
 }
 
-TEST(HeldOut, NumbersThatAreNoneAreRefused) {
+TEST(HeldOut, NanSamplesAreRejected) {
   std::vector<Sample> samples = many(3);
   samples[2][0].mutable_data<float>()[0] = std::nanf("");
   const auto source = given_samples(samples);

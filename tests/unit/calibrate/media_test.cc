@@ -92,7 +92,7 @@ TEST_F(SamplesOfImages, StepsAreThoseOfTorchvision) {
   EXPECT_THAT(numbers<float>(nhwc->at(0)), ElementsAre(1, green, 0, 1, green, 0, 1, green, 0, 1, green, 0));
 }
 
-TEST_F(SamplesOfImages, PixelsStayAsTheyAreForIntegersAndWhiteOf255) {
+TEST_F(SamplesOfImages, PixelsAreUnscaledForIntegersAndWhite255) {
   write("a.png", png_of(1, 1, {7, 8, 9}));
   const auto bytes = read(folder_, graph_of("  input %x : u8[1,1,1,3]"), {.media = {.layout = ImageLayout::kNhwc}});
   ASSERT_TRUE(bytes) << bytes.error().text();
@@ -100,7 +100,7 @@ TEST_F(SamplesOfImages, PixelsStayAsTheyAreForIntegersAndWhiteOf255) {
   const auto floats = read(folder_, graph_of("  input %x : f32[1,3,1,1]"), {.media = {.white = 255}});
   ASSERT_TRUE(floats) << floats.error().text();
   EXPECT_THAT(numbers<float>(floats->at(0)), ElementsAre(7, 8, 9));
-  EXPECT_THAT(problem(folder_, "  input %x : u8[1,3,1,1]", {.media = {.mean = {1}}}), HasSubstr("drop --mean"));
+  EXPECT_THAT(problem(folder_, "  input %x : u8[1,3,1,1]", {.media = {.mean = {1}}}), HasSubstr("remove --mean"));
 }
 
 TEST_F(SamplesOfImages, ResizeTakesTheShorterSideAndCropTheMiddle) {
@@ -119,7 +119,7 @@ TEST_F(SamplesOfImages, BatchOfTheModelTakesSeveralImages) {
   ASSERT_THAT(*all, SizeIs(1));
   EXPECT_THAT(all->at(0).sizes(), ElementsAre(2, 1, 1, 1));
   ASSERT_THAT(diagnostics_.entries(), SizeIs(1));
-  EXPECT_THAT(diagnostics_.entries()[0].text, HasSubstr("the last 1 are left out"));
+  EXPECT_THAT(diagnostics_.entries()[0].text, HasSubstr("the last 1 are not used"));
 }
 
 TEST_F(SamplesOfImages, FewOfManyAreSpreadOverAllClasses) {
@@ -133,13 +133,13 @@ TEST_F(SamplesOfImages, FewOfManyAreSpreadOverAllClasses) {
 }
 
 TEST_F(SamplesOfImages, WrongFoldersAndModelsAreRefused) {
-  EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]"), HasSubstr("no sample in this folder"));
+  EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]"), HasSubstr("no samples in this folder"));
   write("a.png", "not a png");
   EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]"), HasSubstr("neither a JPEG nor a PNG image\n  in "));
   EXPECT_THAT(problem(folder_, "  input %x : f32[1,5]"), HasSubstr("images need [N,C,H,W] or [N,H,W,C]"));
   EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]\n  input %y : f32[1]"), HasSubstr("the model has 2 inputs"));
   write("a.wav", wav_of(1, {0}));
-  EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]"), HasSubstr("samples of several kinds"));
+  EXPECT_THAT(problem(folder_, "  input %x : f32[1,3,1,1]"), HasSubstr("mixed kinds of samples"));
 }
 
 TEST_F(SamplesOfSound, LengthIsCutOrFilledWithSilence) {
@@ -169,8 +169,7 @@ TEST_F(SamplesOfRawFiles, BytesAreTheInput) {
   const auto all = read(path, graph_of("  input %x : u8[1,2,2]"));
   ASSERT_TRUE(all) << all.error().text();
   EXPECT_THAT(numbers<std::uint8_t>(all->at(0)), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(problem(path, "  input %x : f32[1,2]"),
-              HasSubstr("4 bytes, and a sample for input x is f32[1,2] takes 8"));
+  EXPECT_THAT(problem(path, "  input %x : f32[1,2]"), HasSubstr("4 bytes, but a sample of input x is f32[1,2] has 8"));
 }
 
 class SamplesOfCommands : public MediaTest {
@@ -213,9 +212,9 @@ TEST_F(SamplesOfCommands, EndlessCommandIsStoppedAfterEnough) {
 
 TEST_F(SamplesOfCommands, FailuresNameTheCommand) {
   const std::string input = "  input %x : f32[1,1]";
-  EXPECT_THAT(problem("cmd:no-such-program", input), HasSubstr("no program no-such-program"));
-  EXPECT_THAT(problem("cmd:", input), HasSubstr("no program"));
-  EXPECT_THAT(problem("cmd:sh 'x", input), HasSubstr("a quote ' is not closed"));
+  EXPECT_THAT(problem("cmd:no-such-program", input), HasSubstr("program no-such-program not found"));
+  EXPECT_THAT(problem("cmd:", input), HasSubstr("missing program"));
+  EXPECT_THAT(problem("cmd:sh 'x", input), HasSubstr("missing closing quote '"));
   EXPECT_THAT(problem("cmd:true", input), HasSubstr("wrote no array"));
   EXPECT_THAT(problem("cmd:echo hello world and more", input), HasSubstr("array 0 of its output"));
   EXPECT_THAT(problem(command_of({test::floats({1}, {1})}, "; exit 3"), input), HasSubstr("exit code 3"));

@@ -137,8 +137,8 @@ TEST_F(SamplesOfNpz, ArraysGoByNameOrAllByNumber) {
   const Graph misnamed = graph_of("  input %input_1 : f32[1,1]\n  input %input_0 : f32[1,1]");
   EXPECT_EQ(first({{"input_0", one}, {"input_1", two}}, misnamed), 2);
   EXPECT_EQ(problem_of({{"b", one}, {"input_1", two}, {"labels", one}}, "  input %b : f32[1,1]\n  input %a : f32[1,1]"),
-            "input a has no array: arrays named b, a, or input_0, input_1, are expected; the file has "
-            "\"b\" f32[1,1], \"input_1\" f32[1,1], \"labels\" f32[1,1]");
+            "no array for input a: expected arrays named b, a, or input_0, input_1; the file has \"b\" f32[1,1], "
+            "\"input_1\" f32[1,1], \"labels\" f32[1,1]");
 }
 
 TEST_F(SamplesOfNpz, FixedBatchesTakeConsecutiveRows) {
@@ -153,7 +153,7 @@ TEST_F(SamplesOfNpz, FixedBatchesTakeConsecutiveRows) {
   EXPECT_EQ(diagnostics_.entries()[0].code, "samples-left-out");
   EXPECT_EQ(diagnostics_.entries()[0].node, "x");
   EXPECT_EQ(diagnostics_.entries()[0].text, "array \"x\" of " + (folder_ / "data.npz").string() +
-                                                ": 7 rows make 2 samples of 3; the last 1 are left out");
+                                                ": 7 rows make 2 samples of 3; the last 1 are not used");
 
   const auto whole = read(write_npz({{"x", counting({2, 3, 2})}}), graph);
   ASSERT_TRUE(whole) << whole.error().text();
@@ -162,7 +162,7 @@ TEST_F(SamplesOfNpz, FixedBatchesTakeConsecutiveRows) {
             "array \"x\" is f32[6,1,2], but input x takes f32[N,2] or f32[N,3,2], where N counts samples");
 }
 
-TEST_F(SamplesOfNpz, SymbolicBatchesAreAsSmallAsTheModelAllows) {
+TEST_F(SamplesOfNpz, SymbolicBatchesUseTheSmallestAllowedSize) {
   const auto sizes = [&](const std::string& symbol, const std::string& first, std::vector<std::int64_t> array) {
     const Graph graph = graph_of("  symbol " + symbol + "\n  input %x : f32[" + first + ",2]");
     const auto all = read(write_npz({{"x", counting(std::move(array))}}), graph);
@@ -212,7 +212,7 @@ TEST_F(SamplesOfNpz, InputsWithoutAxes) {
             "array \"x\" is f32[3,1], but input x takes f32[N], where N counts samples");
 }
 
-TEST_F(SamplesOfNpz, IntegersBoolsAndHalvesAreTakenAsTheyAre) {
+TEST_F(SamplesOfNpz, IntegersBoolsAndHalvesAreReadUnchanged) {
   const Graph graph = graph_of("  input %i : i64[1]\n  input %b : bool[1,2]\n  input %h : f16[1]\n  input %u : u8[1]");
   const std::string bools = npy_of("|b1", false, "(2, 2)", std::string("\0\1\2\0", 4));
   const std::string halves = npy_of("<f2", false, "(2,)", std::string("\0\x3c\0\x40", 4));
@@ -241,7 +241,7 @@ TEST_F(SamplesOfNpz, DoublesAreRoundedWithANote) {
   EXPECT_EQ(diagnostics_.entries()[0].severity, Severity::kNote);
   EXPECT_EQ(diagnostics_.entries()[0].code, "sample-converted");
   EXPECT_EQ(diagnostics_.entries()[0].node, "x");
-  EXPECT_EQ(diagnostics_.entries()[0].text, "array \"x\" is f64; its numbers are rounded to f32, which input x takes");
+  EXPECT_EQ(diagnostics_.entries()[0].text, "array \"x\" is f64 and is converted to f32, the type of input x");
 }
 
 TEST_F(SamplesOfNpz, FloatsBecomeTheBfloatsThatNumPyLacks) {
@@ -253,10 +253,8 @@ TEST_F(SamplesOfNpz, FloatsBecomeTheBfloatsThatNumPyLacks) {
 }
 
 TEST_F(SamplesOfNpz, OtherTypesAreRefused) {
-  EXPECT_EQ(
-      problem_of({{"x", Tensor(DType::kU8, {4, 2})}}, "  input %x : f32[1,2]"),
-      "array \"x\" is u8, but input x takes f32: scale its numbers as for the training of the model and save it as "
-      "f32");
+  EXPECT_EQ(problem_of({{"x", Tensor(DType::kU8, {4, 2})}}, "  input %x : f32[1,2]"),
+            "array \"x\" is u8, but input x takes f32: scale it as in training and save it as f32");
   EXPECT_EQ(problem_of({{"x", Tensor(DType::kI32, {4, 2})}}, "  input %x : i64[1,2]"),
             "array \"x\" is i32, but input x takes i64: save it as i64");
   EXPECT_THAT(problem_of({{"x", Tensor(DType::kF32, {4, 2})}}, "  input %x : i64[1,2]"), HasSubstr("save it as i64"));
@@ -278,7 +276,8 @@ TEST_F(SamplesOfNpz, OtherArraysAreIgnoredWhateverTheyAre) {
   const auto all = read(archive(npy_bytes(counting({3, 2}))), graph);
   ASSERT_TRUE(all) << all.error().text();
   EXPECT_THAT(*all, SizeIs(3));
-  EXPECT_THAT(problem(archive(objects), graph), AllOf(HasSubstr("\"|O\" is not read"), HasSubstr("array \"x.npy\"")));
+  EXPECT_THAT(problem(archive(objects), graph),
+              AllOf(HasSubstr("\"|O\" is not supported"), HasSubstr("array \"x.npy\"")));
 }
 
 TEST_F(SamplesOfNpz, RefusesShapesThatDoNotFit) {
@@ -296,9 +295,8 @@ TEST_F(SamplesOfNpz, RefusesShapesThatDoNotFit) {
 TEST_F(SamplesOfNpz, SaysHowAxesWouldFit) {
   const std::string lines = "  input %x : f32[1,3,4,4]";
   const std::string nhwc =
-      "; its axes seem to be in another order, channels last (NHWC) where the model takes them first (NCHW): save it "
-      "as "
-      "numpy.transpose(x, ";
+      "; its axes seem to be permuted, channels-last (NHWC) where the model expects channels-first (NCHW): "
+      "save it as numpy.transpose(x, ";
   EXPECT_THAT(problem_of({{"x", counting({5, 4, 4, 3})}}, lines), HasSubstr(nhwc + "(0, 3, 1, 2))"));
   EXPECT_THAT(problem_of({{"x", counting({5, 1, 4, 4, 3})}}, lines), HasSubstr(nhwc + "(0, 1, 4, 2, 3))"));
   EXPECT_THAT(problem_of({{"x", counting({5, 3, 8})}}, "  input %x : f32[1,8,3]"),
@@ -306,7 +304,7 @@ TEST_F(SamplesOfNpz, SaysHowAxesWouldFit) {
   EXPECT_THAT(problem_of({{"x", counting({5, 4, 4, 2})}}, lines), testing::Not(HasSubstr("transpose")));
 }
 
-TEST_F(SamplesOfNpz, NumbersThatAreNoneAreRefusedByNumberAndInput) {
+TEST_F(SamplesOfNpz, NanSamplesAreRejectedByIndexAndInput) {
   const Graph graph = graph_of("  input %a : f32[1,2]\n  input %x : f32[1,2]");
   Tensor numbers = counting({3, 2});
   numbers.mutable_data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
@@ -318,7 +316,7 @@ TEST_F(SamplesOfNpz, NumbersThatAreNoneAreRefusedByNumberAndInput) {
   EXPECT_TRUE(samples->next());
   const auto refused = samples->next();
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().text(), HasSubstr("sample 2 of input 1 (x) has 1 NaN and 0 infinite numbers"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("sample 2 of input 1 (x) has 1 NaN and 0 infinite values"));
 }
 
 TEST_F(SamplesOfNpz, RefusesToHaveNoSamples) {
@@ -332,20 +330,20 @@ TEST_F(SamplesOfNpz, RefusesToHaveNoSamples) {
   const std::string endless = npy_of("<f4", false, "(1152921504606846976, 0)", "");
   const Graph graph = graph_of("  symbol h in [0,9]\n  input %x : f32[1,h]");
   EXPECT_THAT(problem(write("data.npz", build_zip({{.name = "x.npy", .data = endless}})), graph),
-              HasSubstr("array \"x\" is f32[1152921504606846976,0]: a sample of it has no numbers"));
+              HasSubstr("array \"x\" is f32[1152921504606846976,0]: a sample is empty"));
   EXPECT_THAT(problem(write_npz({{"x", counting({3, 2})}}), graph_of("  input %x : f32[1,2]"), {.limit = 0}),
-              HasSubstr("give at least 1"));
+              HasSubstr("at least 1 is needed"));
   EXPECT_THAT(problem_of({}, "  input %x : f32[1,2]"), HasSubstr("the file has none"));
 }
 
 TEST_F(SamplesOfNpz, RefusesArraysOfDifferentLength) {
   const std::string lines = "  input %x : f32[2,2]\n  input %y : f32[2,3]";
+  EXPECT_EQ(problem_of({{"x", counting({8, 2})}, {"y", counting({9, 3})}}, lines),
+            "array \"x\" has 8 rows for samples of 2 and array \"y\" has 9 rows for samples of 2: all arrays need the "
+            "same number of samples");
   EXPECT_EQ(
-      problem_of({{"x", counting({8, 2})}, {"y", counting({9, 3})}}, lines),
-      "array \"x\" has 8 rows for samples of 2 and array \"y\" has 9 rows for samples of 2: all arrays must hold as "
-      "many samples");
-  EXPECT_EQ(problem_of({{"x", counting({8, 2})}, {"y", counting({8, 2, 3})}}, lines),
-            "array \"x\" has 8 rows for samples of 2 and array \"y\" has 8 rows: all arrays must hold as many samples");
+      problem_of({{"x", counting({8, 2})}, {"y", counting({8, 2, 3})}}, lines),
+      "array \"x\" has 8 rows for samples of 2 and array \"y\" has 8 rows: all arrays need the same number of samples");
   const auto all = read(write_npz({{"x", counting({8, 2})}, {"y", counting({4, 2, 3})}}), graph_of(lines));
   ASSERT_TRUE(all) << all.error().text();
   EXPECT_THAT(*all, SizeIs(4));
@@ -379,7 +377,7 @@ TEST_F(SamplesOfNpz, DamageIsFoundWhenTheLastByteIsRead) {
   }
 }
 
-TEST_F(SamplesOfNpz, EveryTruncationAndEveryWrongByteIsSurvived) {
+TEST_F(SamplesOfNpz, TruncationsAndByteChangesNeverCrash) {
   const Graph graph = graph_of("  input %x : u8[1,8]");
   const std::string array = npy_of("|u1", false, "(3, 8)", "every one of these bytes");
   for (const bool is_deflated : {false, true}) {
@@ -428,7 +426,7 @@ TEST_F(SamplesOfNpz, CompressedArraysAreInflatedSampleBySample) {
   EXPECT_THAT(problem(path, graph, {.limit = 6}), HasSubstr("it inflates to"));
 }
 
-TEST_F(SamplesOfNpz, SmallFilesThatClaimHugeSamplesAreRefused) {
+TEST_F(SamplesOfNpz, SmallFilesWithHugeSampleCountsAreRejected) {
   const std::string path = write("data.npz", overstated("(1, 100000000)", 400'000'000));
   const Graph graph = graph_of("  symbol h in [1,]\n  input %x : f32[1,h]");
   EXPECT_THAT(problem(path, graph),
@@ -445,7 +443,7 @@ std::size_t file_pages_kib() {
   return 0;
 }
 
-TEST_F(SamplesOfNpz, PagesOfSamplesThatWereGivenAreForgotten) {
+TEST_F(SamplesOfNpz, PagesOfConsumedSamplesAreReleased) {
   const Graph graph = graph_of("  input %x : f32[1,65536]");
   const std::string path = write_npz({{"x", counting({128, 65536})}});  // 32 MiB
   auto samples = open_samples(path, graph, {}, diagnostics_);
@@ -462,7 +460,7 @@ TEST_F(SamplesOfNpz, PagesOfSamplesThatWereGivenAreForgotten) {
   EXPECT_LT(max, before + 8 * 1024);
 }
 
-TEST_F(SamplesOfNpz, WhatIsForgottenIsReadAgain) {
+TEST_F(SamplesOfNpz, ReleasedPagesAreReadAgain) {
   const auto file = MappedFile::open(write("bytes", std::string(100'000, 'x')));
   ASSERT_TRUE(file);
   const Blob part = *file->bytes().part(50'000, 1000);
@@ -515,7 +513,7 @@ TEST_F(SamplesOfFolder, SeveralInputsComeInNpzFiles) {
   fs::remove(file);
   write("data/d.npy", npy_bytes(counting({1, 2})));
   EXPECT_THAT(problem((folder_ / "data").string(), graph),
-              HasSubstr("the model has 2 inputs and an .npy file is one array: .npz files are needed"));
+              HasSubstr("the model has 2 inputs, but an .npy file has one array: use .npz files"));
 }
 
 TEST_F(SamplesOfFolder, BatchesAreWholeInEachFile) {
@@ -562,12 +560,13 @@ TEST_F(SamplesOfFolder, RefusesBrokenFilesByName) {
 TEST_F(SamplesOfFolder, RefusesOtherPaths) {
   const Graph graph = graph_of("  input %x : f32[1,2]");
   fs::create_directories(folder_ / "empty");
-  EXPECT_THAT(problem((folder_ / "empty").string(), graph), HasSubstr("no sample in this folder: .npy, .npz, .jpg"));
+  EXPECT_THAT(problem((folder_ / "empty").string(), graph),
+              HasSubstr("no samples in this folder; expected .npy, .npz, .jpg"));
   EXPECT_THAT(problem(write("x.npy", npy_bytes(counting({4, 2}))), graph),
               HasSubstr("is a single array: put it into an .npz"));
   EXPECT_THAT(problem((folder_ / "none.npz").string(), graph), HasSubstr("no such file or folder"));
   fs::create_directories(folder_ / "data" / "x.npy");
-  EXPECT_THAT(problem((folder_ / "data").string(), graph), HasSubstr("no sample in this folder"));
+  EXPECT_THAT(problem((folder_ / "data").string(), graph), HasSubstr("no samples in this folder"));
 }
 
 TEST(SamplesOfExamples, AreOneSample) {
@@ -583,7 +582,7 @@ TEST(SamplesOfExamples, AreOneSample) {
   EXPECT_FALSE((*samples)->next().value().has_value());
 
   EXPECT_EQ(example_samples(graph, std::span(examples).first(1)).error().text(),
-            "the model has no example of input y: samples are needed");
+            "the model has no example of input y: give samples");
   const std::vector<std::optional<TensorView>> others = {counting({3, 2}).view(), examples[1]};
   EXPECT_THAT(example_samples(graph, others).error().text(),
               AllOf(HasSubstr("input 1 (y) is i64[2], expected i64[b]"), HasSubstr("the example inputs")));

@@ -41,7 +41,7 @@ TEST_F(Cli, MergeAddsSamplesAndRefusesAnotherModel) {
   EXPECT_EQ(Json::parse(isthmus("inspect " + both + " --json").out)["samples"], 2);
   const Finished refused = isthmus("merge " + a + " " + other + " -o " + (folder_ / "c.stats").string());
   EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.err.find("two models"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("different models"), std::string::npos) << refused.err;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "c.stats"));
 }
 

@@ -26,7 +26,7 @@ bool warns(const Json& json, const std::string& code) {
   return std::ranges::any_of(json["warnings"], [&](const Json& row) { return row["code"] == code; });
 }
 
-TEST_F(Cli, CheckOfAConvertedArchiveNamesTheJoinThatIsBroken) {
+TEST_F(Cli, CheckNamesTheUnsharedConcatOfAConvertedArchive) {
   for (const char* target : {"xnnpack", "tosa-int", "ethos-u55-128", "ethos-u85-256"}) {
     const Finished done = isthmus("check " + kArchive + " --target " + target + " --max-delegates 1 --json");
     ASSERT_EQ(done.code, 0) << done.err;
@@ -51,7 +51,7 @@ TEST_F(Cli, CompileOfAConvertedArchiveNeedsNoData) {
   }
 }
 
-TEST_F(Cli, CompileOfAConvertedArchiveInFloatRoundsAsItDoes) {
+TEST_F(Cli, FloatCompileOfAConvertedArchiveKeepsItsRounding) {
   const std::string out = (folder_ / "model.pte").string();
   const Finished done = isthmus("compile " + kArchive + " --target xnnpack --float --json -o " + out);
   ASSERT_EQ(done.code, 0) << done.err;
@@ -122,7 +122,7 @@ TEST_F(Cli, ErrorsOfAConvertedArchiveAreNumbers) {
 }
 
 // What only a softmax reads is masked on purpose.
-TEST_F(Cli, AMaskOfInfinitiesIsNoNews) {
+TEST_F(Cli, MasksOfInfinitiesAreNotReported) {
   const std::string out = (folder_ / "model.pte").string();
   const Finished done = isthmus("compile tests/models/torch26/causal_mask.pt2 --target xnnpack --json -o " + out);
   ASSERT_EQ(done.code, 0) << done.err;

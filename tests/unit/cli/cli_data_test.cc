@@ -52,7 +52,7 @@ std::string write_arrays(const std::filesystem::path& path, const std::vector<Na
   return path.string();
 }
 
-TEST_F(Cli, UnfitDataIsWarnedOfAndGivesALowSqnr) {
+TEST_F(Cli, UnfitDataGivesAWarningAndALowSqnr) {
   Tensor spike = images(1);
   spike.mutable_data<float>()[3000] = 1e38F;
   const struct {
@@ -87,7 +87,7 @@ TEST_F(Cli, OutliersAreOfASampleOnlyWhereItIsKnown) {
     ASSERT_FALSE(warnings.empty()) << done.out;
     EXPECT_EQ(warnings[0]["code"], "outlier-input");
     const std::string text = warnings[0]["text"].get<std::string>();
-    EXPECT_EQ(text.find("leave out or repair sample 3") != std::string::npos, given == data) << text;
+    EXPECT_EQ(text.find("remove or repair sample 3") != std::string::npos, given == data) << text;
     EXPECT_EQ(text.find("repair") != std::string::npos, given == data) << text;
   }
 }
@@ -103,12 +103,12 @@ TEST_F(Cli, ImagesThatAreNotNormalisedAreNamed) {
   EXPECT_EQ(json["samples"], 28);
 }
 
-TEST_F(Cli, SoundDataAreNotWarnedOf) {
+TEST_F(Cli, GoodDataGivesNoWarning) {
   const Finished done = isthmus("compile " + kModel + " --target xnnpack --threads 1 --calibrate " + kData +
                                 "/calib_32.npz -o " + (folder_ / "m.pte").string());
   EXPECT_EQ(done.code, 0);
   EXPECT_THAT(done.err, Not(HasSubstr("warning")));
-  EXPECT_THAT(done.out, HasSubstr(" dB, on the archive's example, which calibration did not see"));
+  EXPECT_THAT(done.out, HasSubstr(" dB, on the example inputs, which calibration did not see"));
 }
 
 TEST_F(Cli, WithoutOtherSamplesThereIsNoFigure) {
@@ -120,7 +120,7 @@ TEST_F(Cli, WithoutOtherSamplesThereIsNoFigure) {
   EXPECT_THAT(json["why_no_sqnr"].get<std::string>(), HasSubstr("give samples with --calibrate"));
 }
 
-TEST_F(Cli, EvalRefusesDataAndLabelsThatMeanNothing) {
+TEST_F(Cli, EvalRejectsInvalidDataAndLabels) {
   const std::string file = (folder_ / "m.pte").string();
   ASSERT_EQ(isthmus("compile " + kModel + " --target xnnpack --float -q -o " + file).code, 0);
   const auto evaluated = [&](const std::vector<Named>& arrays) {
@@ -144,7 +144,7 @@ TEST_F(Cli, EvalRefusesDataAndLabelsThatMeanNothing) {
   broken.mutable_data<float>()[5 * 28 * 28] = std::numeric_limits<float>::infinity();
   const Finished infinite = evaluated({{"input_0", broken}});
   EXPECT_EQ(infinite.code, 1);
-  EXPECT_THAT(infinite.err, HasSubstr("sample 5 of input 0 (x) has 0 NaN and 1 infinite numbers"));
+  EXPECT_THAT(infinite.err, HasSubstr("sample 5 of input 0 (x) has 0 NaN and 1 infinite values"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_F(Hostile, StandardErrorMayBeClosedOrFull) {
   EXPECT_EQ(run("cmp " + file + " " + file + ".3").code, 0);
 }
 
-TEST_F(Hostile, StandardOutputThatTakesNothingIsAnError) {
+TEST_F(Hostile, FullStandardOutputIsAnError) {
   for (const std::string to : {">&-", ">/dev/full"}) {
     const Finished done = isthmus("inspect " + kModel + " " + to);
     EXPECT_EQ(done.code, 1) << to;
@@ -53,7 +53,7 @@ TEST_F(Hostile, MemoryThatEndsIsAnError) {
   const std::string large = "run tests/models/emg_cascade.pt2 --max-memory 1M -o " + folder_.string();
   const Finished done = isthmus(large);
   EXPECT_EQ(done.code, 1);
-  EXPECT_EQ(done.err, "error: out of memory; --max-memory gives more\n");
+  EXPECT_EQ(done.err, "error: out of memory; --max-memory raises the limit\n");
   const Finished json = isthmus(large + " --json");
   EXPECT_EQ(json.code, 1);
   EXPECT_THAT(json.out, HasSubstr("\"message\":\"out of memory"));
@@ -67,7 +67,7 @@ TEST_F(Hostile, AHugeConfigurationIsRefusedUnread) {
   EXPECT_THAT(done.err, HasSubstr("huge.toml: larger than "));
 }
 
-TEST_F(Hostile, WhatIsNoRegularFileIsRefused) {
+TEST_F(Hostile, OnlyRegularFilesAreRead) {
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(run("mkfifo " + pipe).code, 0);
   const auto refusal = [&](const std::string& arguments) {
@@ -81,7 +81,7 @@ TEST_F(Hostile, WhatIsNoRegularFileIsRefused) {
   EXPECT_THAT(refusal("inspect /dev/zero"), HasSubstr("it is a device"));
   EXPECT_THAT(refusal("inspect " + folder_.string()), HasSubstr("not a regular file"));
   EXPECT_THAT(refusal("check " + kModel + " --target xnnpack --config /proc/self/status"),
-              HasSubstr("made by the system as it is read"));
+              HasSubstr("a special file whose content the system generates"));
   EXPECT_EQ(isthmus("inspect /dev/stdin <" + kModel).code, 0) << "a regular file all the same";
   EXPECT_THAT(run("( true | " + command("inspect /dev/stdin") + " )").err, HasSubstr("it is a pipe"));
 }

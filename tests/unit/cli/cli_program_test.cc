@@ -88,7 +88,7 @@ TEST_F(CliProgram, RunKeepsTheStateFromCallToCall) {
     EXPECT_THAT(json.out, HasSubstr(R"({"name":"past","dtype":"f32","shape":[1,4,4],"bytes":64})"));
     EXPECT_THAT(isthmus("inspect " + file).out, HasSubstr("past  f32[1,4,4]  64 B"));
   }
-  EXPECT_THAT(isthmus("check " + model + " --target xnnpack").out, HasSubstr("of state from one run to the next"));
+  EXPECT_THAT(isthmus("check " + model + " --target xnnpack").out, HasSubstr("of state kept between runs"));
   EXPECT_EQ(isthmus("bench " + program + " --seconds 0.01").code, 0);
 }
 
@@ -112,7 +112,7 @@ TEST_F(CliProgram, RunNamesWhatIsWrong) {
   EXPECT_EQ(isthmus("run " + kTokens + kTokensInput + outputs() + " --threads 0").code, 2);
 }
 
-TEST_F(CliProgram, ABrokenTransposeIsRefusedInOurWords) {
+TEST_F(CliProgram, BrokenTransposesAreRejectedWithOwnMessages) {
   const Finished done = isthmus("run " + kReverted + kTokensInput + outputs());
   EXPECT_EQ(done.code, 1);
   EXPECT_THAT(done.err, HasSubstr("static_transpose"));
@@ -293,7 +293,7 @@ TEST_F(Cpus, AreWholeOnesOfMaskAndQuota) {
   EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-TEST_F(CliProgram, BenchRefusesWhatIsNoProgram) {
+TEST_F(CliProgram, BenchRejectsOtherFiles) {
   const Finished model = isthmus("bench tests/models/emg_cascade.pt2");
   EXPECT_EQ(model.code, 1);
   EXPECT_THAT(model.err, HasSubstr("not a program file (.pte); `isthmus compile` makes one of it"));

@@ -65,7 +65,7 @@ TEST_F(Shards, StatisticsInPartsAreThoseOfOneRun) {
   EXPECT_THAT(warned.err, HasSubstr("7 of 20 samples are missing: samples 6 to 12"));
 }
 
-TEST_F(Shards, MergeNamesWhatIsMissingAndTheCommandThatMakesIt) {
+TEST_F(Shards, MergeListsMissingShardsWithTheirCommands) {
   for (const char* shard : {"0/4", "2/4"}) ASSERT_EQ(calibrate("-q --shard " + std::string(shard)).code, 0);
   const Finished refused = isthmus("merge" + files({"0-of-4", "2-of-4"}) + " -o " + path("all.stats"));
   EXPECT_EQ(refused.code, 1);
@@ -94,10 +94,10 @@ TEST_F(Shards, MergeRefusesOverlapsAndWhatIsForeign) {
     return done.err;
   };
   EXPECT_THAT(refusal(files({"0-of-2", "1-of-2", "1-of-4"})),
-              testing::AllOf(HasSubstr("samples 5 to 9 are in both, in shard 0/2 and in shard 1/4"),
+              testing::AllOf(HasSubstr("samples 5 to 9 are in both shard 0/2 and shard 1/4"),
                              HasSubstr("m.0-of-2.stats and " + path("m.1-of-4.stats"))));
   EXPECT_THAT(refusal(files({"0-of-2"}) + " " + path("other.1-of-2.stats")), HasSubstr("--reproducible is none"));
-  EXPECT_THAT(refusal(files({"0-of-2"}) + " " + path("one.stats")), HasSubstr("join the parts first"));
+  EXPECT_THAT(refusal(files({"0-of-2"}) + " " + path("one.stats")), HasSubstr("join the shards first"));
 }
 
 TEST_F(Shards, APartThatIsDoneIsNotRunAgain) {

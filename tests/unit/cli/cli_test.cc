@@ -109,7 +109,7 @@ TEST_F(Cli, ExitCodes) {
   EXPECT_EQ(isthmus("inspect README.md").code, 1);
   const Finished branches = isthmus("check tests/models/probes/cond.pt2 --target xnnpack");
   EXPECT_EQ(branches.code, 1);
-  EXPECT_NE(branches.err.find("choose with torch.where"), std::string::npos) << branches.err;
+  EXPECT_NE(branches.err.find("select with torch.where"), std::string::npos) << branches.err;
 }
 
 TEST_F(Cli, TargetsPrintTheOpTable) {

@@ -60,19 +60,19 @@ TEST(Scheduler, VariablesSayWhichShard) {
             "SLURM_ARRAY_TASK_ID=5 of SLURM_ARRAY_TASK_COUNT=4 and SLURM_PROCID=1 of SLURM_NTASKS=3");
 }
 
-TEST(Scheduler, WhatDoesNotFitIsRefused) {
+TEST(Scheduler, ContradictingVariablesAreRejected) {
   const auto refusal = [](const Variables& variables, std::optional<std::uint32_t> count) {
     const auto found = scheduled_shard(environment(variables), count);
     return found ? std::string("none") : found.error().message;
   };
-  EXPECT_THAT(refusal({{"JOB_COMPLETION_INDEX", "7"}}, {}), HasSubstr("Give --shards"));
-  EXPECT_THAT(refusal({{"JOB_COMPLETION_INDEX", "7"}}, 4), HasSubstr("none of 4 parts"));
+  EXPECT_THAT(refusal({{"JOB_COMPLETION_INDEX", "7"}}, {}), HasSubstr("give --shards"));
+  EXPECT_THAT(refusal({{"JOB_COMPLETION_INDEX", "7"}}, 4), HasSubstr("out of range for 4 shards"));
   EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "8"}}, {}),
-              HasSubstr("number is expected"));
-  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "8"}}, 5), HasSubstr("does not fit"));
+              HasSubstr("is not a number"));
+  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "8"}}, 5), HasSubstr("does not match"));
   EXPECT_THAT(
       refusal({{"SLURM_ARRAY_TASK_ID", "7"}, {"SLURM_ARRAY_TASK_COUNT", "3"}, {"SLURM_ARRAY_TASK_MIN", "0"}}, {}),
-      HasSubstr("none of 3 parts"));
+      HasSubstr("out of range for 3 shards"));
   EXPECT_THAT(refusal({{"SLURM_ARRAY_TASK_ID", "3"},
                        {"SLURM_ARRAY_TASK_COUNT", "3"},
                        {"SLURM_ARRAY_TASK_MIN", "0"},

@@ -52,7 +52,7 @@ TEST(EvaluationFile, DamagedFilesAreRefusedOrHarmless) {
   }
 }
 
-TEST(EvaluationFile, NumbersThatAreNoneHaveNoRatio) {
+TEST(EvaluationFile, NonFiniteOutputsHaveNoSqnr) {
   SignalToNoise error;
   const std::vector<float> fine{1, 2};
   const std::vector<float> odd{1, std::numeric_limits<float>::infinity()};

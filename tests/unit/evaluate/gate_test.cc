@@ -69,7 +69,7 @@ TEST(Gate, TheUsualCaseIsTwoAttempts) {
   EXPECT_THAT(model.diagnostics.entries(), IsEmpty());
 }
 
-TEST(Gate, WhatHurtsIsSwitchedOffAndSaid) {
+TEST(Gate, HarmfulTechniquesAreSwitchedOffWithAMessage) {
   MadeUp model{[](const QuantConfig& config, bool) {
     return (config.bias_correction != BiasCorrection::kOff ? 0.5F : 0.0F) + (config.wide ? 0.01F : 0.02F);
   }};
@@ -80,11 +80,11 @@ TEST(Gate, WhatHurtsIsSwitchedOffAndSaid) {
   ASSERT_THAT(model.diagnostics.entries(), SizeIs(1));
   EXPECT_EQ(model.diagnostics.entries()[0].code, "technique-off");
   EXPECT_EQ(model.diagnostics.entries()[0].text,
-            "bias correction is switched off: output_0 is 5.8 dB from float with it and 40.0 without it on 1 sample "
-            "that calibration did not see; `bias_correction` set in quant.toml keeps it");
+            "bias correction is switched off: output_0 has SQNR 5.8 dB with it and 40.0 dB without it, on 1 sample "
+            "that calibration did not see; set `bias_correction` in quant.toml to keep it");
 }
 
-TEST(Gate, WhatHurtsBehindWhatHelpsIsFoundWhereEachIsTried) {
+TEST(Gate, HarmfulTechniquesAreFoundBehindHelpfulOnes) {
   const auto error = [](const QuantConfig& config, bool) {
     return (config.front > 0 ? 0.01F : 0.4F) + (config.mse_weights ? 0.1F : 0.0F);
   };
@@ -96,7 +96,7 @@ TEST(Gate, WhatHurtsBehindWhatHelpsIsFoundWhereEachIsTried) {
   EXPECT_THAT(thorough.diagnostics.entries(), SizeIs(1));
 }
 
-TEST(Gate, WhatWentInVainComesBack) {
+TEST(Gate, UselessTechniquesAreRestored) {
   // Only both together hurt; the first of them goes first, and nothing else may be missing in the end.
   MadeUp model{[](const QuantConfig& config, bool) {
     return config.range.estimator != find_estimator("minmax") && config.wide ? 0.5F : 0.01F;
@@ -106,7 +106,7 @@ TEST(Gate, WhatWentInVainComesBack) {
   EXPECT_THAT(model.diagnostics.entries(), SizeIs(1));
 }
 
-TEST(Gate, WhatIsAskedForStaysWithAWarning) {
+TEST(Gate, RequestedTechniquesStayWithAWarning) {
   MadeUp model{[](const QuantConfig& config, bool) { return config.equalize ? 0.5F : 0.01F; }};
   QuantConfig config;
   config.given = {"equalize"};
@@ -116,7 +116,7 @@ TEST(Gate, WhatIsAskedForStaysWithAWarning) {
   EXPECT_THAT(model.diagnostics.entries()[0].text, HasSubstr("`equalize = false` in quant.toml switches it off"));
 }
 
-TEST(Gate, FloatLayersMustGainSomethingWhereTheyCostTime) {
+TEST(Gate, FloatLayersNeedAGainWhereTheyCostTime) {
   const auto gains = [](float without) {
     return [without](const QuantConfig& config, bool) { return config.front > 0 ? 0.01F : without; };
   };
@@ -129,14 +129,14 @@ TEST(Gate, FloatLayersMustGainSomethingWhereTheyCostTime) {
   EXPECT_THAT(useless.diagnostics.entries()[0].text, HasSubstr("gains less than 0.3 dB"));
 }
 
-TEST(Gate, AChanceOnTheSamplesThatAreHeldOutIsNoHarm) {
+TEST(Gate, LossWithinTheUncertaintyOfHeldOutSamplesIsNoHarm) {
   MadeUp model{[](const QuantConfig& config, bool is_held_out) {
     return config.equalize == is_held_out ? 0.02F : 0.01F;  // worse on 1 of 8, better on the others
   }};
   EXPECT_TRUE(model.judge({}, true).equalize);
 }
 
-TEST(Gate, MoreThanAChanceOnTheSamplesThatAreHeldOutIsHarm) {
+TEST(Gate, LossBeyondTheUncertaintyOfHeldOutSamplesIsHarm) {
   MadeUp model{[](const QuantConfig& config, bool is_held_out) {
     return is_held_out && config.equalize ? 0.5F : 0.01F;  // 34 dB
   }};
@@ -145,7 +145,7 @@ TEST(Gate, MoreThanAChanceOnTheSamplesThatAreHeldOutIsHarm) {
   EXPECT_GT(chance_db(10), 2);
 }
 
-TEST(Gate, WhatIsNotHeldOutRunsApart) {
+TEST(Gate, SeenSamplesRunWithSeparateStatistics) {
   // Only the model that was calibrated apart shows the harm.
   const auto runner = [](float error) {
     return Runner([error](std::span<const Tensor>) -> Expected<std::vector<std::optional<Tensor>>> {

@@ -42,7 +42,7 @@ TEST(Json, KeepsIntegersOf64Bits) {
   std::vector<Value> values(items->begin(), items->end());
   EXPECT_EQ(*values[0].as_integer(), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(*values[1].as_integer(), std::numeric_limits<std::int64_t>::min());
-  EXPECT_THAT(values[2].as_integer().error().text(), StartsWith("[2]: expected an integer of 64 bits, got 9.2233"));
+  EXPECT_THAT(values[2].as_integer().error().text(), StartsWith("[2]: expected a 64-bit integer, got 9.2233"));
   EXPECT_EQ(*values[2].as_number(), 9223372036854775808.0);
   EXPECT_FALSE(values[3].as_integer());
 }
@@ -66,8 +66,7 @@ TEST(Json, ErrorsNameTheirPlace) {
   const Value node = *std::next(graph.get("nodes")->elements()->begin());
   EXPECT_EQ(node.error("oh").value().text(), "graph.nodes[1]: oh");
   const Value arg = *node.get("arg");
-  EXPECT_EQ(arg.get("x")->as_integer().error().text(),
-            "graph.nodes[1].arg.x: expected an integer of 64 bits, got \"y\"");
+  EXPECT_EQ(arg.get("x")->as_integer().error().text(), "graph.nodes[1].arg.x: expected a 64-bit integer, got \"y\"");
   EXPECT_EQ(arg.get("l.weight")->get("z")->as_text().error().text(),
             "graph.nodes[1].arg[\"l.weight\"].z: expected a string, got an array");
   EXPECT_EQ(arg.only_member().error().text(),
@@ -75,7 +74,7 @@ TEST(Json, ErrorsNameTheirPlace) {
   EXPECT_EQ(document->root().as_text().error().text(), "top level: expected a string, got an object");
 }
 
-TEST(Json, RefusesWhatIsNoJson) {
+TEST(Json, RejectsInvalidJson) {
   for (const std::string_view text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "[1] 2", "\"\xFF\"", "\"\\ud800\"",
                                       "[1e999]", "nan", "{\"a\": 1,}", "[\"a\nb\"]", "// comment\n1"}) {
     EXPECT_THAT(problem(text), StartsWith("not valid JSON at byte ")) << text;
@@ -84,7 +83,7 @@ TEST(Json, RefusesWhatIsNoJson) {
 }
 
 // As Python writes them.
-TEST(Json, NumbersThatJsonHasNotAreTexts) {
+TEST(Json, NonFiniteNumbersAreStrings) {
   const auto document = Document::parse(R"([-Infinity, {"NaN": NaN}, "\\", Infinity, "\" -Infinity"])");
   ASSERT_TRUE(document) << document.error().text();
   const auto items = document->root().elements();

@@ -105,11 +105,11 @@ TEST(Npy, RefusesWhatItDoesNotRead) {
   EXPECT_THAT(problem(""), HasSubstr("magic"));
   EXPECT_THAT(problem("\x93NUMPX\1\0"s), HasSubstr("magic"));
   EXPECT_THAT(problem("\x93NUMPY\4\0\0\0"s), HasSubstr("version 4"));
-  EXPECT_THAT(problem("\x93NUMPY\1\0\xff\xff"s), HasSubstr("cut off"));
+  EXPECT_THAT(problem("\x93NUMPY\1\0\xff\xff"s), HasSubstr("truncated"));
   EXPECT_THAT(problem("\x93NUMPY\2\0\xff\xff\xff\xff"s), HasSubstr("at most 65536"));
   EXPECT_THAT(problem(npy(header(">f4", "(1,)"), "abcd")), HasSubstr("big-endian"));
-  EXPECT_THAT(problem(npy(header("|O", "(1,)"), "abcd")), HasSubstr("\"|O\" is not read"));
-  EXPECT_THAT(problem(npy(header("<f16", "(1,)"), "abcd")), HasSubstr("\"<f16\" is not read"));
+  EXPECT_THAT(problem(npy(header("|O", "(1,)"), "abcd")), HasSubstr("\"|O\" is not supported"));
+  EXPECT_THAT(problem(npy(header("<f16", "(1,)"), "abcd")), HasSubstr("\"<f16\" is not supported"));
   EXPECT_THAT(problem(npy(header("?f4", "(1,)"), "abcd")), HasSubstr("not a NumPy type"));
   EXPECT_THAT(problem(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "abcd")),
               HasSubstr("structured"));
@@ -226,7 +226,7 @@ TEST(Npz, ListsArraysThatItDoesNotRead) {
   ASSERT_TRUE(npz) << npz.error().text();
   const NpzArray& names = *npz->find("names");
   ASSERT_TRUE(names.unsupported);
-  EXPECT_THAT(npz->read(names).error().text(), HasSubstr("\"<U2\" is not read"));
+  EXPECT_THAT(npz->read(names).error().text(), HasSubstr("\"<U2\" is not supported"));
   EXPECT_THAT(npz->rows(names).error().text(), HasSubstr("in array \"names.npy\""));
   EXPECT_FALSE(npz->find("x")->unsupported);
   EXPECT_TRUE(npz->find("x")->is_fortran_order);
@@ -234,7 +234,7 @@ TEST(Npz, ListsArraysThatItDoesNotRead) {
 
 TEST(Npz, RefusesOtherEntriesAndBrokenArrays) {
   EXPECT_THAT(Npz::open(blob_of(build_zip({{.name = "x.txt"}}))).error().text(),
-              HasSubstr("expected to be an .npy file"));
+              HasSubstr("expected every entry of an .npz file"));
   EXPECT_THAT(Npz::open(blob_of(build_zip({{.name = "x.npy", .data = "abc"}}))).error().text(),
               HasSubstr("in array \"x.npy\""));
   EXPECT_THAT(

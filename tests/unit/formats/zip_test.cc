@@ -80,7 +80,7 @@ TEST(Zip, RefusesWhatItDoesNotRead) {
   EXPECT_THAT(read("", "x"), HasSubstr("not a zip archive"));
   EXPECT_THAT(read("PK\5\6", "x"), HasSubstr("not a zip archive"));
   EXPECT_THAT(read(build_zip({{.name = "x", .flags = 1}}), "x"), HasSubstr("\"x\": it is encrypted"));
-  EXPECT_THAT(read(build_zip({{.name = "x", .method = 93}}), "x"), HasSubstr("method 93 is not read"));
+  EXPECT_THAT(read(build_zip({{.name = "x", .method = 93}}), "x"), HasSubstr("method 93 is not supported"));
   EXPECT_THAT(read(build_zip({{.name = "x"}, {.name = "x"}}), "x"), HasSubstr("\"x\" occurs twice"));
   EXPECT_THAT(read(build_zip({{.name = ""}}), ""), HasSubstr("a name of 0 bytes"));
   EXPECT_THAT(read(build_zip({{.name = std::string(5000, 'x')}}), "x"), HasSubstr("a name of 5000 bytes"));
@@ -102,10 +102,10 @@ TEST(Zip, RefusesSizesThatContradictEachOther) {
   EXPECT_EQ(read(build_zip({deflated}), "x"), deflated.data);
   EXPECT_THAT(read(build_zip({more}), "x"), HasSubstr("less than its directory says"));
   EXPECT_THAT(read(build_zip({less}), "x"), HasSubstr("more bytes than its directory says"));
-  EXPECT_THAT(read(build_zip({absurd}), "x"), HasSubstr("cannot hold 1073741824"));
+  EXPECT_THAT(read(build_zip({absurd}), "x"), HasSubstr("cannot expand to 1073741824"));
   EXPECT_THAT(read(build_zip({wrong}), "x"), HasSubstr("checksum"));
-  EXPECT_THAT(read(build_zip({short_data}), "x"), HasSubstr("broken"));
-  EXPECT_THAT(read(build_zip({{.name = "x", .data = "no deflate", .method = 8}}), "x"), HasSubstr("broken"));
+  EXPECT_THAT(read(build_zip({short_data}), "x"), HasSubstr("damaged"));
+  EXPECT_THAT(read(build_zip({{.name = "x", .data = "no deflate", .method = 8}}), "x"), HasSubstr("damaged"));
 }
 
 TEST(Zip, RefusesEntriesThatOverlap) {
@@ -122,7 +122,7 @@ TEST(Zip, RefusesEntriesThatOverlap) {
 
 TEST(Zip, RefusesDirectoriesThatDoNotAddUp) {
   const std::vector<ZipItem> items{{.name = "x", .data = "abc"}};
-  EXPECT_THAT(read(build_zip(items, {.entry_count = 0}), "x"), HasSubstr("left over after its 0 entries"));
+  EXPECT_THAT(read(build_zip(items, {.entry_count = 0}), "x"), HasSubstr("extra bytes after its 0 entries"));
   EXPECT_THAT(read(build_zip(items, {.entry_count = 9}), "x"), HasSubstr("9 entries cannot be"));
   EXPECT_THAT(read(build_zip(items, {.directory_size = 46}), "x"), HasSubstr("reaches past"));
   EXPECT_THAT(read(build_zip(items, {.directory_size = 1u << 30}), "x"), HasSubstr("does not fit"));
@@ -181,7 +181,7 @@ TEST(Zip, TruncationIsAlwaysNoticed) {
   for (std::size_t size = 0; size < zip.size(); ++size) EXPECT_FALSE(Zip::open(blob_of(zip.substr(0, size)))) << size;
 }
 
-TEST(Zip, SurvivesEveryChangedByte) {
+TEST(Zip, ByteChangesNeverCrash) {
   const std::string zip = build_zip(
       {{.name = "x", .data = "abc", .has_zip64 = true}, {.name = "y", .data = "abcabcabc", .is_deflated = true}},
       {.has_zip64 = true, .comment = "c"});

@@ -42,22 +42,23 @@ TEST(Shapes, AnUnboundedSizeIsFixedToTheExamplesWithAWarning) {
   EXPECT_EQ(diagnostics.entries()[0].code, "unbounded-size");
 }
 
-TEST(Shapes, WhereSizesMustBeKnownTheExamplesAreTaken) {
+TEST(Shapes, StaticTargetsTakeTheSizesOfTheExample) {
   Diagnostics diagnostics;
   EXPECT_THAT(shaped({}, diagnostics, SizesWanted::kKnown), HasSubstr("input %x : f32[3,16]"));
   ASSERT_EQ(diagnostics.entries().size(), 2u);
   EXPECT_EQ(diagnostics.entries()[0].code, "fixed-size");
-  EXPECT_THAT(diagnostics.entries()[0].text, HasSubstr("the size s0 is fixed to the example's 3: the target needs"));
+  EXPECT_THAT(diagnostics.entries()[0].text,
+              HasSubstr("dimension s0 is fixed to the example's size 3: the target needs"));
   Diagnostics bounded;
   EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 2}, bounded, SizesWanted::kKnown),
               HasSubstr("input %x : f32[2,16]"));
-  EXPECT_THAT(bounded.entries()[0].text, HasSubstr("fixed to the largest, 2"));
+  EXPECT_THAT(bounded.entries()[0].text, HasSubstr("fixed to its largest size, 2"));
   Diagnostics asked;
   EXPECT_THAT(shaped({.inputs = {{"x", {5, 8}}}, .batch = {}, .max_batch = {}}, asked, SizesWanted::kKnown),
               HasSubstr("input %x : f32[5,8]"));
   ASSERT_EQ(asked.entries().size(), 2u);
   EXPECT_EQ(asked.entries()[0].severity, Severity::kNote);
-  EXPECT_EQ(asked.entries()[0].text, "the size s0 is fixed to 5, as asked for");
+  EXPECT_EQ(asked.entries()[0].text, "dimension s0 is fixed to 5, as requested");
 }
 
 TEST(Shapes, AShapeFixesSymbolsInsideExpressionsAndArguments) {
@@ -76,12 +77,12 @@ TEST(Shapes, AnUpperBoundStaysSymbolic) {
   EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 4}), HasSubstr("symbol s0 in [1,4]"));
 }
 
-TEST(Shapes, WhatTheModelWasNotExportedForIsRefused) {
-  EXPECT_THAT(shaped({.inputs = {}, .batch = 9, .max_batch = {}}), HasSubstr("s0 = 9 lies outside"));
+TEST(Shapes, SizesOutsideTheExportedRangeAreRejected) {
+  EXPECT_THAT(shaped({.inputs = {}, .batch = 9, .max_batch = {}}), HasSubstr("s0 = 9 is outside"));
   EXPECT_THAT(shaped({.inputs = {}, .batch = {}, .max_batch = 16}), HasSubstr("at most 8"));
   EXPECT_THAT(shaped({.inputs = {{"x", {1, 21}}}, .batch = {}, .max_batch = {}}), HasSubstr("4*s1 cannot be 21"));
-  EXPECT_THAT(shaped({.inputs = {{"y", {1, 3}}}, .batch = {}, .max_batch = {}}), HasSubstr("fixed and cannot be 3"));
-  EXPECT_THAT(shaped({.inputs = {{"y", {1}}}, .batch = {}, .max_batch = {}}), HasSubstr("[1] was asked for"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1, 3}}}, .batch = {}, .max_batch = {}}), HasSubstr("static and cannot be 3"));
+  EXPECT_THAT(shaped({.inputs = {{"y", {1}}}, .batch = {}, .max_batch = {}}), HasSubstr("[1] was requested"));
   EXPECT_THAT(shaped({.inputs = {{"z", {1}}}, .batch = {}, .max_batch = {}}), HasSubstr("no input of this name"));
   EXPECT_THAT(shaped({.inputs = {{"x", {1, 16}}}, .batch = 2, .max_batch = {}}), HasSubstr("both 1 and 2"));
 }

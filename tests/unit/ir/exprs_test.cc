@@ -43,12 +43,11 @@ TEST(Exprs, BoundsSimplifyExtremes) {
   EXPECT_EQ(normal("max(h,h+1)"), "h+1");
 }
 
-TEST(Exprs, MistakesAreSaid) {
+TEST(Exprs, MistakesAreReported) {
   EXPECT_EQ(normal("s1"), "symbol s1 is not declared");
   EXPECT_EQ(normal("s0+"), "dimension 's0+': expected a number, a symbol or a function at column 4");
   EXPECT_EQ(normal("foo(1,2)"), "dimension 'foo(1,2)': unknown function foo");
-  EXPECT_EQ(normal("99999999999999999999"),
-            "dimension '99999999999999999999': expected an integer of 64 bits at column 1");
+  EXPECT_EQ(normal("99999999999999999999"), "dimension '99999999999999999999': expected a 64-bit integer at column 1");
   EXPECT_EQ(normal(std::string(5000, '(')).substr(0, 9), "dimension");
 }
 

@@ -88,7 +88,7 @@ TEST(ConvOps, HostileArgumentsAreRefused) {
                      R"(%y = foreign("aten.conv2d.default", input=%x, weight=%w, )" + more + ") : f32[1,6,6,6]");
   };
   EXPECT_THAT(refusal("stride=[0,1]"), HasSubstr("stride"));
-  EXPECT_THAT(refusal("stride=[1,1,1]"), HasSubstr("3 numbers"));
+  EXPECT_THAT(refusal("stride=[1,1,1]"), HasSubstr("3 values"));
   EXPECT_THAT(refusal("dilation=[-1,1]"), HasSubstr("dilation"));
   EXPECT_THAT(refusal("dilation=[9,9]"), HasSubstr("does not fit"));
   EXPECT_THAT(refusal("padding=[9223372036854775807,0]"), HasSubstr("padding"));

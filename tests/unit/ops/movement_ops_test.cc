@@ -204,7 +204,7 @@ TEST(PadOps, ModesAndNames) {
             (std::vector<double>{1, 2, 7}));
 }
 
-TEST(PadOps, NothingIsMadeOfALongAxisBesideAnEmptyOne) {
+TEST(PadOps, LongAxesBesideEmptyOnesAreNotUnrolled) {
   EXPECT_EQ(
       run("%x : f32[0,3]", "f32[0,1073741827]", R"("aten.constant_pad_nd.default", self=%x, pad=[0,1073741824])", {{}}),
       std::vector<double>());

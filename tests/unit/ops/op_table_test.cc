@@ -26,7 +26,7 @@ TEST(OpTable, EveryOpHasARowAndAKernel) {
   }
 }
 
-TEST(OpTable, NamesAreWellFormedAndNeverInPlaceOrCopying) {
+TEST(OpTable, SpellingsAreWellFormedWithoutInPlaceAndCopyForms) {
   const std::regex form("[a-z_]+\\.[A-Za-z0-9_]+(\\.[A-Za-z0-9_]+)?|onnx(\\.[A-Za-z0-9]+)+");
   const auto check = [&](const Spelling& spelling) {
     const std::string name(spelling.name);

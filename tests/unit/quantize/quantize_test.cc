@@ -100,7 +100,7 @@ TEST(Weights, OneScaleForEachChannelOrOneForAll) {
   EXPECT_EQ(all.weight_quant.axis, -1);
 }
 
-TEST(Weights, GroupsOfATransposedConvolutionHaveTheirOwnBiases) {
+TEST(Weights, GroupedTransposedConvolutionsKeepBiasesPerGroup) {
   // [inputs, outputs of a group]: inputs 0 and 1 belong to the outputs 0 to 2, inputs 2 and 3 to the others.
   const Tensor weights = floats({4, 3, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 127});
   const Tensor bias = floats({6}, {1, 2, 3, 4, 5, 6});
@@ -268,7 +268,7 @@ TEST(Equalize, KeepsTheFunctionAndNames) {
 }
 
 // A linear layer counts the last axis of an image, not its channels.
-TEST(Equalize, LeavesAStreamAloneWhoseReaderCountsAnotherAxis) {
+TEST(Equalize, KeepsStreamsWhoseReaderUsesAnotherAxis) {
   const Graph graph = test::graph_of(R"(graph
   input %x : f32[1,2,2,2]
   const %w : f32[2,2,1,1] = [1,0.5,0.02,-0.01]
@@ -317,7 +317,7 @@ TEST(Equalize, GivesBranchesOfAJoinOneRange) {
   }
 }
 
-TEST(Sharing, MeansThatCannotRescaleHoldAllThatTheyRead) {
+TEST(Sharing, MeansThatCannotRescaleCoverTheirInput) {
   // The means are 1 and 2, eight times narrower than what they are made of: in steps of their own the pool would read
   // clipped numbers, and give means of those.
   const Planned pool = planned(R"(graph
@@ -334,7 +334,7 @@ TEST(Sharing, MeansThatCannotRescaleHoldAllThatTheyRead) {
   EXPECT_EQ(pool.count(Op::kRescale), 0U);
 }
 
-TEST(Clamps, AreDroppedAtTheEndsOfTheRangeAndKeptInside) {
+TEST(Clamps, ClampsAreDroppedAtTheRangeLimitsAndKeptInside) {
   // The group of a relu ends at zero: nothing is left to clamp.
   const Planned relu = planned(kTwoConvs, kImage);
   EXPECT_EQ(relu.count(Op::kClamp), 0U);

@@ -46,7 +46,7 @@ TEST(Baseline, NamesEveryDifference) {
                   "groups that share a scale: 12 -> 13", "program file: 5,000 -> 6,000 bytes (+1,000)"));
 }
 
-TEST(Baseline, SmallerProgramsAndUnknownFactsAreNoDifference) {
+TEST(Baseline, SmallerProgramsAndMissingFactsAreNotDifferences) {
   Baseline now = some();
   now.bytes = 4000;
   now.memory_bytes.reset();

@@ -69,11 +69,11 @@ TEST(Explain, OnTheHostBecauseItHasNoIntegers) {
   ASSERT_EQ(best.causes.size(), 1U)
       << "not because of the softmax before it: of quantized values it would read floats as well";
   EXPECT_THAT(to_text(best.causes[0]),
-              HasSubstr("argmax %best (net.py:6 argmax): XNNPACK computes in float32 and quantized int8, "));
+              HasSubstr("argmax %best (net.py:6 argmax): XNNPACK computes only in float32 and int8, "));
   const Explanation soft = explain(outcome, host, *outcome.model.find("b"), {});
   ASSERT_EQ(soft.causes.size(), 1U);
   EXPECT_THAT(to_text(soft.causes[0]),
-              HasSubstr("softmax %b (net.py:4 softmax): Isthmus has no form of it for XNNPACK "));
+              HasSubstr("softmax %b (net.py:4 softmax): Isthmus cannot lower this operator to XNNPACK "));
   EXPECT_EQ(soft.causes[0].code, "no-form");
   EXPECT_THAT(soft.fix, HasSubstr("with softmax %b on the device there would be 1 delegate instead of 2"));
 }
@@ -96,8 +96,8 @@ TEST(Explain, TheOverviewCountsByRoots) {
   for (const CompileSummary::IoConversion& conversion : summary.io_conversions) causes.insert(conversion.cause);
   EXPECT_EQ(causes, (std::set<std::string>{"", "b"}));
   const std::string text = to_text(summary, false);
-  EXPECT_THAT(text, HasSubstr("on the host: softmax %b (net.py:4)\n    Isthmus has no form of it for XNNPACK"));
-  EXPECT_THAT(text, HasSubstr("on the host: argmax %best (net.py:6)\n    XNNPACK computes in float32"));
+  EXPECT_THAT(text, HasSubstr("on the host: softmax %b (net.py:4)\n    Isthmus cannot lower this operator to XNNPACK"));
+  EXPECT_THAT(text, HasSubstr("on the host: argmax %best (net.py:6)\n    XNNPACK computes only in float32"));
 }
 
 TEST(Explain, TwoCausesSideBySide) {
@@ -113,8 +113,8 @@ TEST(Explain, TwoCausesSideBySide) {
   const Outcome outcome = outcome_of(xnnpack::desc(), model.prepared, &model.quantized);
   const HostCauses host(outcome);
   const Explanation one = explain(outcome, host, *outcome.model.find("t"), {});
-  EXPECT_THAT(one.fix, HasSubstr("with sort %t alone on the device there would still be 2 delegates, with all 2 causes "
-                                 "out of the way 1"));
+  EXPECT_THAT(one.fix,
+              HasSubstr("with only sort %t on the device there would still be 2 delegates, without all 2 causes 1"));
 }
 
 TEST(Explain, InFloatBecauseOfANeighbour) {
@@ -211,7 +211,7 @@ TEST_F(Cli, ExplainListsWhatAWordMayMean) {
   for (const Json& match : json["matches"]) EXPECT_EQ(match["op"], "conv2d");
 }
 
-TEST_F(Cli, ExplainKnowsNoSuchNode) {
+TEST_F(Cli, ExplainRejectsUnknownNodes) {
   const Finished done = isthmus("explain " + kModel + kTarget + "konkat");
   EXPECT_EQ(done.code, 1);
   EXPECT_EQ(done.out, "");

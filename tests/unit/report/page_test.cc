@@ -182,7 +182,7 @@ TEST(Page, HistogramsKeepWhatOccurs) {
   EXPECT_TRUE(page::histogram_json(ValueStatistics{}).is_null());
 }
 
-TEST(Verdict, SaysTheWorstThing) {
+TEST(Verdict, TheWorstFindingLeads) {
   CompileSummary summary;
   summary.label = "XNNPACK";
   summary.nodes = summary.delegated_nodes = 5;
@@ -199,10 +199,10 @@ TEST(Verdict, SaysTheWorstThing) {
             "1 of 5 operators falls back to the CPU; 2 delegates on XNNPACK; 1 gate not met");
   EXPECT_EQ(verdict_of(summary).grade, Grade::kBad);
   summary.error = Error(ErrorKind::kUnsupported, "no kernel");
-  EXPECT_EQ(verdict_of(summary).headline, "It does not compile for XNNPACK");
+  EXPECT_EQ(verdict_of(summary).headline, "The model does not compile for XNNPACK");
 }
 
-TEST(Verdict, LowAccuracyIsSaid) {
+TEST(Verdict, LowAccuracyIsReported) {
   CompileSummary summary;
   summary.label = "XNNPACK";
   summary.nodes = summary.delegated_nodes = summary.delegates = 1;
@@ -212,7 +212,7 @@ TEST(Verdict, LowAccuracyIsSaid) {
   summary.file->held_out = "4 samples";
   const Verdict verdict = verdict_of(summary);
   EXPECT_EQ(verdict.grade, Grade::kFair);
-  EXPECT_EQ(verdict.reasons[0], "outputs keep 12.5 dB against float at least, on 4 samples");
+  EXPECT_EQ(verdict.reasons[0], "outputs have SQNR 12.5 dB against float at least, on 4 samples");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(GivenInputs, WhatFitsPasses) {
 TEST(GivenInputs, ChannelsLastAreRecognised) {
   const std::string text = refusal({DType::kF32, {1, 3, 8, 8}}, Tensor(DType::kF32, {1, 8, 8, 3}));
   EXPECT_THAT(text, HasSubstr("a.npy is f32[1,8,8,3], but input 0 takes f32[1,3,8,8]"));
-  EXPECT_THAT(text, HasSubstr("channels last (NHWC)"));
+  EXPECT_THAT(text, HasSubstr("channels-last (NHWC)"));
   EXPECT_THAT(text, HasSubstr("numpy.transpose(x, (0, 3, 1, 2))"));
 }
 

@@ -68,7 +68,7 @@ TEST(Session, WithoutQuantizationThereIsOnePartition) {
 }
 
 // check, explain and compile end with the same error.
-TEST(Session, TrainingModeIsSaidByEveryCommand) {
+TEST(Session, EveryCommandReportsTrainingMode) {
   auto graph = parse_graph(R"(graph
   input %x : f32[2,4]
   input %m : f32[4]

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Shard, RangesFollowEachOtherAndDifferByOneStep) {
+TEST(Shard, ShardsAreConsecutiveAndBalanced) {
   for (const std::uint64_t samples : {0u, 1u, 5u, 63u, 64u, 100u, 1001u}) {
     for (const std::uint64_t step : {1u, 4u}) {
       for (std::uint32_t count = 1; count <= 64; ++count) {
@@ -96,8 +96,7 @@ TEST(Manifest, OverlapsAndForeignPartsAreRefused) {
   };
   EXPECT_THAT(refusal(part({1, 4}), part({1, 4})), HasSubstr("samples 25 to 49 are in both"));
   EXPECT_THAT(refusal(part({1, 4}), part({1, 4}, 7)), HasSubstr("the data changed"));
-  EXPECT_THAT(refusal(part({1, 4}), part({2, 7})),
-              HasSubstr("samples 28 to 41 are in both, in shard 1/4 and in shard 2/7"));
+  EXPECT_THAT(refusal(part({1, 4}), part({2, 7})), HasSubstr("samples 28 to 41 are in both shard 1/4 and shard 2/7"));
   Manifest other = part({2, 4});
   other.facts[0].value = "tosa-int";
   EXPECT_THAT(refusal(part({1, 4}), other), HasSubstr("target is \"xnnpack\" in one and \"tosa-int\" in the other"));
@@ -110,7 +109,7 @@ TEST(Manifest, OverlapsAndForeignPartsAreRefused) {
   EXPECT_THAT(refusal(part({1, 4}), other), HasSubstr("100 samples in one and 99"));
 }
 
-TEST(Manifest, FilesGiveItBackAndDamagedOnesAreRefused) {
+TEST(Manifest, RoundTripsThroughFilesAndRejectsDamage) {
   Manifest manifest = part({0, 4});
   ASSERT_TRUE(manifest.join(part({3, 4})));
   const std::vector<std::byte> bytes = write_manifest(manifest);

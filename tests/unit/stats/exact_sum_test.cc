@@ -34,7 +34,7 @@ TEST(ExactSum, NothingIsLostBesideLargeNumbers) {
   EXPECT_EQ(sum_of({-1, -2, -3, 4}), -2);
 }
 
-TEST(ExactSum, GivesTheNearestDoubleAndTheEvenOneOfTwo) {
+TEST(ExactSum, RoundsToNearestDoubleTiesToEven) {
   EXPECT_EQ(sum_of({0x1p53, 1}), 0x1p53);
   EXPECT_EQ(sum_of({0x1p53, 3}), 0x1p53 + 4);
   EXPECT_EQ(sum_of({0x1p53, 1, 0x1p-290}), 0x1p53 + 2);

@@ -134,7 +134,7 @@ TEST(Measure, AgreesWithPlainSumsForEveryLength) {
   }
 }
 
-TEST(Measure, WhatIsNoNumberIsCountedAndLeftOut) {
+TEST(Measure, NansAreCountedAndIgnored) {
   std::vector<float> numbers(100, 1.0F);
   numbers[3] = std::numeric_limits<float>::quiet_NaN();
   numbers[50] = std::numeric_limits<float>::infinity();
@@ -198,7 +198,7 @@ Range estimate(const ValueStatistics& statistics, Estimator estimator) {
   return range_of(statistics, options);
 }
 
-TEST(Estimators, EachBehavesAsItIsNamedAndUnlikeTheOthers) {
+TEST(Estimators, EachEstimatorBehavesAsDocumentedAndDiffers) {
   const std::vector<float> numbers = skewed();
   const ValueStatistics statistics = statistics_of(numbers, 1000);
   const Range minmax = estimate(statistics, find_estimator("minmax"));
@@ -386,7 +386,7 @@ TEST(Statistics, OfAnotherModelAreRefused) {
   b.key = 43;
   const auto merged = a.merge(b);
   ASSERT_FALSE(merged);
-  EXPECT_THAT(merged.error().text(), ::testing::HasSubstr("two models"));
+  EXPECT_THAT(merged.error().text(), ::testing::HasSubstr("different models"));
 }
 
 // Sums are the same to the last bit, whatever vectors a machine has.

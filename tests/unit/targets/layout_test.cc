@@ -63,7 +63,7 @@ Layout layout_of(std::string_view text, const std::vector<Order>& input_orders =
   return choose_layout(*graph, places.segments[0], demands);
 }
 
-TEST(Layout, NothingIsTransposedBetweenTwoConvolutions) {
+TEST(Layout, ConvolutionsInARowNeedNoTranspose) {
   const Layout layout = layout_of(R"(graph
   input %x : f32[1,4,8,8]
   const %w : f32[4,4,1,1] #1f0c9a2e55d0b7a1
@@ -78,7 +78,7 @@ TEST(Layout, NothingIsTransposedBetweenTwoConvolutions) {
   EXPECT_EQ(layout.transposes(), 2u) << "the input and the output alone";
 }
 
-TEST(Layout, AnInputThatLiesChannelsLastIsNotTransposed) {
+TEST(Layout, ChannelsLastInputIsNotTransposed) {
   constexpr std::string_view kText = R"(graph
   input %x : f32[1,4,8,8]
   const %w : f32[4,4,1,1] #1f0c9a2e55d0b7a1

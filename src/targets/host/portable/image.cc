@@ -120,7 +120,7 @@ Expected<Tensor> max_pool(const KernelContext& context) {
   const std::vector<Reach> rows = axis(0);
   const std::vector<Reach> columns = axis(1);
   if (has_empty_window(rows) || has_empty_window(columns)) {
-    return bad_input("a window of a pool holds nothing but padding");
+    return bad_input("a window of a pool covers only padding");
   }
   const std::int64_t width = input.size(input.rank() - 1);
   dispatch(input.dtype(), [&]<class Number>(Number) {

@@ -86,7 +86,7 @@ void binary(Lowering& lowering, const Node&) {
 // Axes are matched by their place in memory, so both sides have as many.
 std::optional<Reason> refuse_binary(const Graph& graph, const Node& node) {
   if (graph.type(node.inputs[0]).rank() == graph.type(node.inputs[1]).rank()) return std::nullopt;
-  return Reason{ReasonCode::kRanks, "sides of two ranks"};
+  return Reason{ReasonCode::kRanks, "operands of different ranks"};
 }
 
 void softmax(Lowering& lowering, const Node& node) { unary<NodeKind::kSoftmax>(lowering, node); }
@@ -95,7 +95,7 @@ OrderDemand softmax_order(const Graph&, const Node& node) {
 }
 std::optional<Reason> refuse_softmax(const Graph& graph, const Node& node) {
   if (graph.type(node.inputs[0]).rank() > 0) return std::nullopt;
-  return Reason{ReasonCode::kRanks, "of one number"};
+  return Reason{ReasonCode::kRanks, "of a scalar"};
 }
 
 constexpr FormRow kElementwiseForms[] = {

@@ -48,7 +48,7 @@ void slice(Lowering& lowering, const Node& node) {
 std::optional<Reason> refuse_slice(const Graph& graph, const Node& node) {
   const auto& attrs = std::get<SliceAttrs>(node.attrs);
   if (!attrs.start.is_fixed() || !graph.type(node.outputs[0]).shape[static_cast<std::size_t>(attrs.axis)].is_fixed()) {
-    return Reason{ReasonCode::kDynamicShape, fmt::format("a part of axis {} that is not fixed", attrs.axis)};
+    return Reason{ReasonCode::kDynamicShape, fmt::format("a dynamic slice of axis {}", attrs.axis)};
   }
   if (attrs.step != 1) return Reason{ReasonCode::kNoForm, fmt::format("a step of {}", attrs.step)};
   return std::nullopt;
@@ -76,8 +76,8 @@ void pad(Lowering& lowering, const Node& node) {
 }
 std::optional<Reason> refuse_pad(const Graph&, const Node& node) {
   const auto& attrs = std::get<PadAttrs>(node.attrs);
-  if (attrs.mode != PadMode::kConstant) return Reason{ReasonCode::kNoForm, "a pad with numbers of the input"};
-  if (std::isnan(attrs.value)) return Reason{ReasonCode::kNoForm, "a pad with no number"};
+  if (attrs.mode != PadMode::kConstant) return Reason{ReasonCode::kNoForm, "padding with values of the input"};
+  if (std::isnan(attrs.value)) return Reason{ReasonCode::kNoForm, "padding with NaN"};
   return std::nullopt;
 }
 

@@ -29,11 +29,11 @@ xnn::PoolFields pool_fields(const Ints& kernel, const Ints& stride, const Ints& 
 std::optional<Reason> refuse_window(const Graph& graph, const Node& node, const Ints& kernel, const Ints& padding,
                                     const Ints& dilation, bool ceil_mode) {
   if (graph.type(node.inputs[0]).rank() != 4) return Reason{ReasonCode::kRanks, "a pool without a batch"};
-  if (ceil_mode) return Reason{ReasonCode::kKernelSize, "windows that reach beyond the padding"};
+  if (ceil_mode) return Reason{ReasonCode::kKernelSize, "windows that extend past the padding"};
   if (kernel[0] * kernel[1] == 1) return Reason{ReasonCode::kKernelSize, "a window of one element"};
   for (std::size_t i = 0; i < 4; ++i) {
     if (padding[i] < 0 || padding[i] > (kernel[i / 2] - 1) * dilation[i / 2]) {
-      return Reason{ReasonCode::kKernelSize, "a padding as large as the window"};
+      return Reason{ReasonCode::kKernelSize, "padding as large as the window"};
     }
   }
   return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<Reason> refuse_avg_pool2d(const Graph& graph, const Node& node) {
   const auto& attrs = std::get<AvgPoolAttrs>(node.attrs);
   if (attrs.divisor != 0) return Reason{ReasonCode::kNoForm, fmt::format("a divisor of {}", attrs.divisor)};
   if (attrs.count_include_pad && attrs.padding != Ints{0, 0, 0, 0}) {
-    return Reason{ReasonCode::kNoForm, "a mean that counts the padding"};
+    return Reason{ReasonCode::kNoForm, "an average that includes the padding"};
   }
   return refuse_window(graph, node, attrs.kernel, attrs.padding, {1, 1}, attrs.ceil_mode);
 }
@@ -90,7 +90,7 @@ void mean(Lowering& lowering, const Node&) {
 std::optional<Reason> refuse_mean(const Graph& graph, const Node& node) {
   const auto& attrs = std::get<ReduceAttrs>(node.attrs);
   if (graph.type(node.inputs[0]).rank() == 4 && attrs.axes == Ints{2, 3} && attrs.keepdim) return std::nullopt;
-  return Reason{ReasonCode::kNoForm, "a mean over other axes than those of an image"};
+  return Reason{ReasonCode::kNoForm, "a mean over axes other than height and width"};
 }
 
 // Of quantized values the library keeps sums in a memory that it does not enlarge with the batch: it writes beyond its
@@ -119,15 +119,15 @@ std::optional<Reason> refuse_resize2d(const Graph& graph, const Node& node) {
   if (attrs.mode != ResizeMode::kLinear) return Reason{ReasonCode::kNoForm, "not linear"};
   for (std::size_t i = 0; i < 2; ++i) {
     const Dim from = shape[2 + i];
-    if (!attrs.size[i].is_fixed() || !from.is_fixed())
-      return Reason{ReasonCode::kDynamicShape, "a size that is not fixed"};
+    if (!attrs.size[i].is_fixed() || !from.is_fixed()) return Reason{ReasonCode::kDynamicShape, "a dynamic size"};
     // The delegate takes the ratio of the sizes.
     const double ratio = static_cast<double>(attrs.size[i].value()) / static_cast<double>(from.value());
     if (!attrs.align_corners && !attrs.scales.empty() && attrs.scales[i] != ratio) {
       return Reason{ReasonCode::kNoForm, fmt::format("a scale of {}, not {}", attrs.scales[i], ratio)};
     }
-    if (attrs.size[i].value() >= 1 << 24) return Reason{ReasonCode::kKernelSize, "an image of that size"};
-    if (attrs.align_corners && attrs.size[i].is(1)) return Reason{ReasonCode::kNoForm, "corners of one pixel"};
+    if (attrs.size[i].value() >= 1 << 24) return Reason{ReasonCode::kKernelSize, "an image of this size"};
+    if (attrs.align_corners && attrs.size[i].is(1))
+      return Reason{ReasonCode::kNoForm, "align_corners with a size of one pixel"};
   }
   return std::nullopt;
 }

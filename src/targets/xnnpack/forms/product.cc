@@ -17,7 +17,7 @@ std::vector<std::int64_t> sizes_of(const Graph& graph, ValueId id) { return grap
 std::optional<Reason> refuse_weights(const Graph& graph, const Node& node) {
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (graph.constant(node.inputs[i]) == nullptr) {
-      return Reason{ReasonCode::kNeedsConstant, fmt::format("%{} is computed", graph[node.inputs[i]].name)};
+      return Reason{ReasonCode::kNeedsConstant, fmt::format("%{} is not a constant", graph[node.inputs[i]].name)};
     }
   }
   return std::nullopt;

@@ -61,7 +61,7 @@ Expected<Tensor> mean_quantized(const IntegerContext& context) {
 // The library has it over images alone.
 std::optional<std::string> refuse_quantized_mean(const IntegerSite& site) {
   if (site.type(0).rank() == 4 && site.as<ReduceAttrs>().axes == Ints{2, 3}) return std::nullopt;
-  return "a mean over other axes than those of an image";
+  return "a mean over axes other than height and width";
 }
 
 constexpr IntegerKernelRow kReduceKernels[] = {

@@ -260,7 +260,7 @@ const Fault kFaults[] = {
      },
      "input 1 (value 1)"},
     {"softmax of quantized values", [](auto& b) { unary(b, NodeKind::kSoftmax, kA, kA); },
-     "it cannot make qint8 from qint8"},
+     "it cannot compute qint8 from qint8"},
     {"add, ratio too large", [](auto& b) { binary(b, NodeKind::kAdd, 256, 1, 1); }, "input 0 / output scale is 256"},
     {"add, ratio too small", [](auto& b) { binary(b, NodeKind::kAdd, 1, 0x1p-11f, 1); },
      "scale of input 1 / output scale"},
@@ -271,7 +271,7 @@ const Fault kFaults[] = {
        const auto x = quantized(b, {2, 2}, kA);
        b.node(NodeKind::kBatchMatmul, {x, x}, {b.output({2, 2}, DataType::kQI8, kA)});
      },
-     "it cannot make qint8 from qint8, qint8"},
+     "it cannot compute qint8 from qint8, qint8"},
     {"convert",
      [](auto& b) {
        unary(b, NodeKind::kConvert, {256, 0}, {1, 0});
@@ -284,7 +284,7 @@ const Fault kFaults[] = {
      "|slope| x input scale / output scale"},
     {"slope", [](auto& b) { unary(b, NodeKind::kLeakyRelu, kA, kA, xnn::SlopeFields{kNan}); },
      "slope is NaN or infinite"},
-    {"alpha", [](auto& b) { unary(b, NodeKind::kElu, kA, kA, xnn::SlopeFields{-1}); }, "alpha is not a positive"},
+    {"alpha", [](auto& b) { unary(b, NodeKind::kElu, kA, kA, xnn::SlopeFields{-1}); }, "alpha is not positive"},
     {"clamp after pooling",
      [](auto& b) {
        const auto x = quantized(b, {1, 4, 4, 2}, kA);
@@ -292,7 +292,7 @@ const Fault kFaults[] = {
        b.node(NodeKind::kMaxPool2d, {x}, {y}, xnn::PoolFields{0, 0, 0, 0, 2, 2, 2, 2, 1, 1});
        b.node(NodeKind::kClamp, {y}, {b.output({1, 2, 2, 2}, DataType::kQI8, kB)}).bounds = xnn::Bounds{-1, 1};
      },
-     "it rescales what max pooling made"},
+     "it rescales the result of max pooling"},
     {"clamp without bounds", [](auto& b) { unary(b, NodeKind::kClamp, kA, kA); }, "it has no bounds"},
     {"empty bounds",
      [](auto& b) {
@@ -336,7 +336,7 @@ const Fault kFaults[] = {
      "numbers with a scale"},
     {"half floats",
      [](auto& b) { b.node(NodeKind::kAbs, {b.input({2}, DataType::kF16)}, {b.output({2}, DataType::kF16)}); },
-     "does not run f16 values"},
+     "cannot run f16 values"},
     {"channels that vary",
      [](auto& b) {
        const auto x = b.input({2}, DataType::kQCI8, xnn::PerChannel{{1, 1}, 0, 2, 0});
@@ -363,7 +363,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        linear(b, DataType::kQCI8, xnn::PerChannel{{1, 1}, 0, 2, 0}, DataType::kQI32, PerTensor{1, 0});
      },
-     "it cannot make qint8 from qint8, qcint8, qint32"},
+     "it cannot compute qint8 from qint8, qcint8, qint32"},
     {"product of scales",
      [](auto& b) {
        linear(b, DataType::kQI8, PerTensor{256, 0}, DataType::kQI32, PerTensor{1, 0});
@@ -373,7 +373,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        linear(b, DataType::kQI8, PerTensor{1, 0}, DataType::kF32, {});
      },
-     "it cannot make qint8"},
+     "it cannot compute qint8"},
     {"variable filter",
      [](auto& b) {
        const auto x = b.input({3, 4});
@@ -391,7 +391,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        conv(b, {1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 2, 3, 1, 0, 0}, {3, 3, 3, 3});
      },
-     "its filter is [3,3,3,3], by its fields it should be [3,3,3,2]"},
+     "its filter is [3,3,3,3], expected [3,3,3,2]"},
     {"groups",
      [](auto& b) {
        conv(b, {1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, 3, 1, 0, 0}, {3, 3, 3, 1});
@@ -416,7 +416,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        pool(b, NodeKind::kMaxPool2d, {0, 0, 0, 0, 1, 1, 1, 1, 1, 1});
      },
-     "a window of one element"},
+     "its window has one element"},
     {"window in the padding",
      [](auto& b) {
        pool(b, NodeKind::kMaxPool2d, {2, 0, 0, 0, 2, 2, 1, 1, 1, 1});
@@ -426,7 +426,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        pool(b, NodeKind::kAvgPool2d, {0, 0, 0, 0, 2, 2, 1, 1, 2, 1});
      },
-     "average pooling with dilation"},
+     "average pooling with dilation is not supported"},
     {"axis of a join",
      [](auto& b) {
        const auto x = b.input({2});
@@ -437,7 +437,7 @@ const Fault kFaults[] = {
      [](auto& b) {
        b.node(NodeKind::kTranspose, {b.input({2, 2})}, {b.output({2, 2})}, xnn::TransposeFields{{0, 0}});
      },
-     "its order is not a permutation"},
+     "its axes are not a permutation"},
     {"slice past the end",
      [](auto& b) {
        b.node(NodeKind::kSlice, {b.input({4})}, {b.output({2})}, xnn::SliceFields{{3}, {2}});
@@ -455,7 +455,7 @@ const Fault kFaults[] = {
        const auto x = b.input({2});
        b.node(NodeKind::kAdd, {x, b.input({3})}, {b.output({3})});
      },
-     "shapes [2] and [3] do not fit"},
+     "shapes [2] and [3] do not match"},
     {"declared shape", [](auto& b) { b.node(NodeKind::kAbs, {b.input({2})}, {b.output({3})}); },
      "of the XNNPACK delegate is declared as [3], but abs gives [2]"},
     {"no rows", [](auto& b) { b.node(NodeKind::kAbs, {b.input({0})}, {b.output({0})}); }, "a size of 0 in [0]"},
@@ -465,7 +465,7 @@ const Fault kFaults[] = {
        b.node(NodeKind::kAbs, {x}, {b.internal({2})});
        b.node(NodeKind::kNegate, {x}, {b.output({2})});
      },
-     "no node reads its result, and it is no output of the delegate\n  in node 0 (abs) of the XNNPACK delegate"},
+     "its result is never read and is not an output of the delegate\n  in node 0 (abs) of the XNNPACK delegate"},
     {"too much memory",
      [](auto& b) {
        b.node(NodeKind::kAbs, {b.input({1u << 16, 1u << 16})}, {b.output({1u << 16, 1u << 16})});
@@ -473,7 +473,7 @@ const Fault kFaults[] = {
      "the values need too much memory"},
 };
 
-TEST(XnnpackDelegate, WhatTheLibraryCannotDoIsRefusedInOurWords) {
+TEST(XnnpackDelegate, UnsupportedXnnpackGraphsAreRejectedWithOwnMessages) {
   for (const Fault& fault : kFaults) {
     GraphBuilder b;
     fault.make(b);

@@ -85,7 +85,7 @@ TEST_F(GoldenPrograms, DeitKeepsItsTop1) {
   EXPECT_EQ(statistics_.io_calls, 0u);
 }
 
-TEST_F(GoldenPrograms, TheRevertedTokensAreRefusedInOurWords) {
+TEST_F(GoldenPrograms, RevertedTokensAreRejectedWithOwnMessages) {
   const auto method = run::Method::load(*map_file((folder_ / "vit_tokens_xnnpack_reverted.pte").string()));
   ASSERT_FALSE(method.has_value());
   EXPECT_THAT(method.error().text(),

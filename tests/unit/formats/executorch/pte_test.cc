@@ -184,7 +184,7 @@ TEST(Pte, RecordedFilesAreReadAndWrittenAgain) {
   }
 }
 
-TEST(Pte, OldHeadersWithoutTheSizeOfSegmentsAreRead) {
+TEST(Pte, OldHeadersWithoutSegmentSizeAreRead) {
   const Blob file = with_number<std::uint64_t>(with_number<std::uint32_t>(written(everything()), 12, 24), 32, 0);
   EXPECT_EQ(refusal(file), "accepted");
 }
@@ -201,8 +201,8 @@ pte::KernelCall& call(ProgramBuilder& b) {
 
 const Fault kFaults[] = {
     {"no plan", [](auto& b) { b.program.plans.clear(); }, "the program has no plan"},
-    {"equal names", [](auto& b) { b.program.plans.push_back(b.plan()); }, "plans without names of their own"},
-    {"no name", [](auto& b) { b.plan().name.clear(); }, "plans without names of their own"},
+    {"equal names", [](auto& b) { b.program.plans.push_back(b.plan()); }, "plans without unique names"},
+    {"no name", [](auto& b) { b.plan().name.clear(); }, "plans without unique names"},
     {"negative buffer", [](auto& b) { b.plan().buffer_sizes[1] = -1; }, "a buffer of -1 bytes"},
     {"rank", [](auto& b) { b.tensor(std::vector<std::int32_t>(17, 1)); }, "a tensor of 17 dimensions"},
     {"order's length",
@@ -238,9 +238,9 @@ const Fault kFaults[] = {
     {"initial value", [](auto& b) { tensor(b, 0).data_index = 1; }, "constant 1 of 0"},
     {"short constant", [](auto& b) { tensor(b, 1).dtype = DType::kF64; }, "constant 1 has 4 bytes, the tensor needs 8"},
     {"reserved constant", [](auto& b) { b.program.constants[0] = bytes(4, 0); }, "constant 0 is reserved"},
-    {"integers in a list", [](auto& b) { b.value(pte::IntList{{0}}); }, "0 in a list of integers is none"},
-    {"list of itself", [](auto& b) { b.value(pte::IntList{{4}}); }, "4 in a list of integers is none"},
-    {"list past the end", [](auto& b) { b.value(pte::IntList{{99}}); }, "99 in a list of integers is none"},
+    {"integers in a list", [](auto& b) { b.value(pte::IntList{{0}}); }, "0 in a list of integers is not an integer"},
+    {"list of itself", [](auto& b) { b.value(pte::IntList{{4}}); }, "4 in a list of integers is not an integer"},
+    {"list past the end", [](auto& b) { b.value(pte::IntList{{99}}); }, "99 in a list of integers is not an integer"},
     {"tensors in a list", [](auto& b) { b.value(pte::TensorList{{3}}); }, "3 in a list of tensors is not a tensor"},
     {"cyclic tensors", [](auto& b) { b.value(pte::TensorList{{4}}); }, "4 in a list of tensors is not a tensor before"},
     {"later tensors",
@@ -315,15 +315,15 @@ TEST(Pte, FaultyHeadersAreRefused) {
   EXPECT_THAT(refusal(replaced(file, "ET12", "ET11")), HasSubstr("another version than ET12"));
   EXPECT_THAT(refusal(replaced(file, "ET12", "XT12")), HasSubstr("does not begin with ET12"));
   EXPECT_THAT(refusal(with_number<std::uint32_t>(file, 12, 23)), HasSubstr("its extended header has 23 bytes"));
-  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 16, 1 << 20)), HasSubstr("cut off: the program has 1048576"));
-  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 16, ~std::uint64_t{0})), HasSubstr("cut off"));
+  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 16, 1 << 20)), HasSubstr("truncated: the program has 1048576"));
+  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 16, ~std::uint64_t{0})), HasSubstr("truncated"));
   EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 16, 4)), HasSubstr("flatbuffer is damaged"));
   EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 24, 64)), HasSubstr("segments at 64"));
   EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 24, file.size() + 1)), HasSubstr("segments at"));
   EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 24, 0)), HasSubstr("segment 0 has 4 bytes at 0 of 0"));
-  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 32, 5)), HasSubstr("cut off: 5 bytes of segments"));
+  EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 32, 5)), HasSubstr("truncated: 5 bytes of segments"));
   EXPECT_THAT(refusal(with_number<std::uint64_t>(file, 32, 3)), HasSubstr("segment 0 has 4 bytes at 0 of 3"));
-  EXPECT_THAT(refusal(cut(file.size() - 1)), HasSubstr("cut off: 4 bytes of segments"));
+  EXPECT_THAT(refusal(cut(file.size() - 1)), HasSubstr("truncated: 4 bytes of segments"));
   EXPECT_THAT(refusal(with_number<std::uint32_t>(file, 0, 7)), HasSubstr("flatbuffer is damaged"));
   EXPECT_THAT(refusal(with_number<std::uint32_t>(file, 0, 0xFFFFFFF0)), HasSubstr("flatbuffer is damaged"));
 }
@@ -352,7 +352,7 @@ TEST(Pte, FaultyTablesAreRefused) {
   const auto with_ints = [&](const Longs& items) {
     return refusal(replaced(file, vector_bytes(Longs{3, 3, 3}), vector_bytes(items)));
   };
-  EXPECT_THAT(with_ints({3, 5, 3}), HasSubstr("5 in a list of integers is none"));
+  EXPECT_THAT(with_ints({3, 5, 3}), HasSubstr("5 in a list of integers is not an integer"));
   EXPECT_THAT(with_ints({3, -1, 3}), HasSubstr("-1 is not an index"));
   EXPECT_THAT(with_ints({3, std::int64_t{1} << 32, 3}), HasSubstr("4294967296 is not an index"));
   EXPECT_THAT(refusal(replaced(file, bytes_of(Ints{76}), bytes_of(Ints{77}))), HasSubstr("operator 77 of 77"));
@@ -363,7 +363,7 @@ TEST(Pte, FaultyTablesAreRefused) {
 }
 
 // A cut or changed file is refused or read, and never anything else; the sanitizers watch.
-TEST(Pte, EveryCutAndEveryChangedByteIsSurvived) {
+TEST(Pte, TruncationsAndByteChangesNeverCrash) {
   pte::Program program = everything();
   program.plans.pop_back();
   const Blob file = written(program);
@@ -409,7 +409,7 @@ TEST(Pte, SharedTablesDoNotMultiply) {
   f.AddOffset(field(1), plans);
   f.Finish(flatbuffers::Offset<void>(f.EndTable(start)), "ET12");
   const Blob file(std::as_bytes(std::span(f.GetBufferPointer(), f.GetSize())), nullptr);
-  EXPECT_THAT(refusal(file), HasSubstr("refer to the same data again and again"));
+  EXPECT_THAT(refusal(file), HasSubstr("refer to the same data too often"));
 }
 
 TEST(Pte, FilesAreRecognisedByTheirFirstBytes) {

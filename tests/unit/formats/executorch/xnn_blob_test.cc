@@ -121,7 +121,7 @@ const Fault kFaults[] = {
      [](auto& g) {
        g.values[1].quant = xnn::PerChannel{{1, 2}, 0, 5, 0};
      },
-     "another number of scales"},
+     "the number of scales differs"},
     {"scale axis",
      [](auto& g) {
        g.values[1].quant = xnn::PerChannel{{1}, 0, 1, 2};
@@ -153,11 +153,11 @@ const Fault kFaults[] = {
        g.values[2].quant = xnn::PerGroup{{1}, 0, 1, 0, 1};
      },
      "groups need two dimensions"},
-    {"input", [](auto& g) { g.nodes[0].inputs[0] = 4; }, "its input 0 is value 4, which nothing has defined"},
-    {"own output", [](auto& g) { g.nodes[0].inputs[0] = 3; }, "its input 0 is value 3, which nothing has defined"},
+    {"input", [](auto& g) { g.nodes[0].inputs[0] = 4; }, "its input 0 is value 4, which is not defined yet"},
+    {"own output", [](auto& g) { g.nodes[0].inputs[0] = 3; }, "its input 0 is value 3, which is not defined yet"},
     {"missing filter", [](auto& g) { g.nodes[0].inputs[1] = xnn::kNone; }, "its input 1 is value 4294967295"},
-    {"output", [](auto& g) { g.nodes[0].outputs[0] = 4; }, "it writes value 4, which is not there"},
-    {"writes an input", [](auto& g) { g.nodes[0].outputs[0] = 0; }, "it writes value 0, which is defined already"},
+    {"output", [](auto& g) { g.nodes[0].outputs[0] = 4; }, "it writes value 4, which does not exist"},
+    {"writes an input", [](auto& g) { g.nodes[0].outputs[0] = 0; }, "it writes value 0, which is already defined"},
     {"writes twice", [](auto& g) { g.nodes.push_back(g.nodes[0]); }, "node 1 (fully_connected)"},
     {"no producer", [](auto& g) { g.nodes.clear(); }, "value 3 is an output that no node writes"},
 };
@@ -177,32 +177,32 @@ TEST(XnnBlob, ADeadKindOfNodeIsRefused) {
   b.node(NodeKind::kAttention, {}, {});
   const auto blob = xnn::write_blob(b.graph);
   ASSERT_FALSE(blob.has_value());
-  EXPECT_THAT(blob.error().text(), HasSubstr("no runtime has this kind of node"));
+  EXPECT_THAT(blob.error().text(), HasSubstr("XNNPACK has no such node"));
 }
 
 TEST(XnnBlob, FaultyBytesAreRefused) {
   const Blob blob = blob_of(test::one_node(NodeKind::kTranspose));
   using Ints = std::vector<std::uint32_t>;
   EXPECT_THAT(refusal(*blob.part(0, 7)), HasSubstr("7 bytes are too few for a graph"));
-  EXPECT_THAT(refusal(*blob.part(0, 29)), HasSubstr("its header is cut off"));
-  EXPECT_THAT(refusal(*blob.part(0, blob.size() - 1)), HasSubstr("do not lie inside of it"));
+  EXPECT_THAT(refusal(*blob.part(0, 29)), HasSubstr("its header is truncated"));
+  EXPECT_THAT(refusal(*blob.part(0, blob.size() - 1)), HasSubstr("are outside of the file"));
   const auto with_header = [&](std::size_t offset, std::uint32_t number) {
     std::string text(blob.text());
     text.replace(offset, 4, bytes_of(Ints{number}));
     return refusal(replaced(blob, std::string(blob.text()), text));
   };
-  EXPECT_THAT(with_header(10, 0xFFFFFFFF), HasSubstr("do not lie inside of it"));
-  EXPECT_THAT(with_header(14, 0xFFFFFFFF), HasSubstr("do not lie inside of it"));
+  EXPECT_THAT(with_header(10, 0xFFFFFFFF), HasSubstr("are outside of the file"));
+  EXPECT_THAT(with_header(14, 0xFFFFFFFF), HasSubstr("are outside of the file"));
   EXPECT_THAT(with_header(18, 33), HasSubstr("the constants overlap the graph"));
-  EXPECT_THAT(with_header(22, 1), HasSubstr("do not lie inside of it"));
+  EXPECT_THAT(with_header(22, 1), HasSubstr("are outside of the file"));
   EXPECT_THAT(with_header(10, 33), HasSubstr("damaged"));
   EXPECT_THAT(with_header(14, 4), HasSubstr("damaged"));
   // A list of two axes where the node says three.
   const std::string order = vector_bytes(Ints{2, 0, 1});
-  EXPECT_THAT(refusal(replaced(blob, order, bytes_of(Ints{2, 2, 0, 1}))), HasSubstr("a list of 2 numbers for 3"));
+  EXPECT_THAT(refusal(replaced(blob, order, bytes_of(Ints{2, 2, 0, 1}))), HasSubstr("a list of 2 values for 3"));
 }
 
-TEST(XnnBlob, EveryCutAndEveryChangedByteIsSurvived) {
+TEST(XnnBlob, TruncationsAndByteChangesNeverCrash) {
   for (const xnn::Graph& graph : {every_quantization(), test::one_node(NodeKind::kConv2d)}) {
     const Blob blob = blob_of(graph);
     for (std::size_t size = 0; size < blob.size(); ++size) (void)xnn::read_blob(*blob.part(0, size));

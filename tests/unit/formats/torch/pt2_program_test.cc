@@ -182,7 +182,7 @@ TEST(Pt2Program, MetadataNeverStopsTheReader) {
 
 TEST(Pt2Program, ErrorsNameTheirPlace) {
   EXPECT_EQ(problem({.nodes = node(R"({"as_int": "x"})")}),
-            "graph_module.graph.nodes[0].inputs[0].arg.as_int: expected an integer of 64 bits, got \"x\"");
+            "graph_module.graph.nodes[0].inputs[0].arg.as_int: expected a 64-bit integer, got \"x\"");
   EXPECT_THAT(problem({.nodes = node(R"({"as_int": 1, "as_float": 1})")}),
               HasSubstr("inputs[0].arg: expected an object with exactly one key"));
   EXPECT_THAT(problem({.nodes = node(R"({"as_scalar_type": 99})")}),
@@ -201,7 +201,8 @@ TEST(Pt2Program, ErrorsNameTheirPlace) {
 }
 
 TEST(Pt2Program, RefusesOtherSchemas) {
-  EXPECT_THAT(problem({.schema = R"({"major": 7, "minor": 1})"}), HasSubstr("schema version 7 is not read, only 8 is"));
+  EXPECT_THAT(problem({.schema = R"({"major": 7, "minor": 1})"}),
+              HasSubstr("schema version 7 is not supported, only 8"));
   EXPECT_THAT(problem({.schema = "{}"}), HasSubstr("schema_version: key \"major\" is missing"));
   EXPECT_EQ(problem({.schema = R"({"major": 8, "minor": 999})"}), "");
   EXPECT_THAT(read_program("[]").error().text(), HasSubstr("top level: expected an object, got an array"));

@@ -97,9 +97,9 @@ TEST(TorchSave, RefusesTensorsThatDoNotFitTheirStorage) {
               HasSubstr("tensor \"x\""));
 }
 
-TEST(TorchSave, RefusesWhatIsNoDictOfTensors) {
+TEST(TorchSave, RejectsValuesThatAreNotDictsOfTensors) {
   EXPECT_THAT(problem("N"), HasSubstr("expected a dict"));
-  EXPECT_THAT(problem("}NNs"), HasSubstr("a text as key"));
+  EXPECT_THAT(problem("}NNs"), HasSubstr("a string as the key"));
   EXPECT_THAT(problem("}" + text("x") + "Ns"), HasSubstr("\"x\" is not a tensor"));
   const std::string one = text("x") + tensor("ByteStorage", "0", 1, {1}, {1});
   EXPECT_THAT(problem("}(" + one + one + "u", {"a"}), HasSubstr("\"x\" occurs twice"));

@@ -199,7 +199,7 @@ TEST(TosaFile, IsWhatTheFormatSays) {
   EXPECT_TRUE(tosa::looks_like_graph(file));
   EXPECT_FALSE(tosa::looks_like_graph(Blob()));
   EXPECT_TRUE(tosa::read_graph(file)->version == tosa::Version{});
-  EXPECT_THAT(refusal(replaced(file, "TOSA", "TOSB")), HasSubstr("damaged, or no TOSA graph"));
+  EXPECT_THAT(refusal(replaced(file, "TOSA", "TOSB")), HasSubstr("damaged or not a TOSA graph"));
   EXPECT_THAT(refusal(Blob()), HasSubstr("damaged"));
   for (std::size_t size = 0; size + 8 < file.size(); size += 4)
     EXPECT_NE(refusal(*file.part(0, size)), "accepted") << size;
@@ -210,7 +210,7 @@ TEST(TosaFile, VersionsAreChecked) {
   graph.version = {1, 1, 0, true};
   EXPECT_TRUE(tosa::read_graph(file_of(graph))->version == graph.version);
   graph.version.major = 2;
-  EXPECT_THAT(refusal(file_of(graph)), HasSubstr("version 2.1.0, but only 1.x is read"));
+  EXPECT_THAT(refusal(file_of(graph)), HasSubstr("version 2.1.0 is not supported, only 1.x"));
 }
 
 // Names in the file, each exchanged for another of the same length.
@@ -245,7 +245,7 @@ TEST(TosaFile, OtherOperatorsAreKnownByName) {
     TosaBuilder b;
     const auto x = b.input(Type::kI32, {2});
     b.output(b.op(op, tosa::NotRead{}, {x}, Type::kI32, {2}));
-    EXPECT_THAT(tosa::write_graph(b.graph).error().text(), HasSubstr("operators of this kind are not read"));
+    EXPECT_THAT(tosa::write_graph(b.graph).error().text(), HasSubstr("operators of this kind are not supported"));
   }
   TosaBuilder b;
   const auto x = b.input(Type::kI32, {2});
@@ -253,7 +253,7 @@ TEST(TosaFile, OtherOperatorsAreKnownByName) {
   const Blob file = file_of(b.graph);
   const Op from = Op::kGreater;
   EXPECT_EQ(refusal(file), "accepted");
-  EXPECT_THAT(refusal(renumbered(file, from, Op::kCondIf, Op::kCondIf)), HasSubstr("not read\n  in COND_IF"));
+  EXPECT_THAT(refusal(renumbered(file, from, Op::kCondIf, Op::kCondIf)), HasSubstr("not supported\n  in COND_IF"));
   EXPECT_THAT(refusal(renumbered(file, from, Op::kEqual, from)),
               HasSubstr("its attributes are those of operator 47\n  in EQUAL"));
   EXPECT_THAT(refusal(renumbered(file, from, from, Op::kEqual)), HasSubstr("its attributes are those of operator 46"));
@@ -315,7 +315,7 @@ const Fault kFaults[] = {
      [](auto& g) {
        g.values[3].shape = {2, 1};
      },
-     "a shape has one number of sizes"},
+     "a shape needs one rank"},
     {"input", [](auto& g) { g.inputs[0] = 9; }, "input 9 is not a value"},
     {"input twice", [](auto& g) { g.inputs.push_back(0); }, "\"v0\" is an input twice"},
     {"constant input", [](auto& g) { g.inputs[0] = 1; }, "the input \"v1\" has data"},
@@ -326,7 +326,7 @@ const Fault kFaults[] = {
     {"order", [](auto& g) { std::swap(g.operators[0], g.operators[1]); },
      "\"v1\" is used before it is defined\n  in operator 0 (ADD)"},
     {"no value", [](auto& g) { g.operators[1].inputs[0] = 77; }, "its input 0 is not a value"},
-    {"twice", [](auto& g) { g.operators[1].outputs[0] = 0; }, "\"v0\" is defined already"},
+    {"twice", [](auto& g) { g.operators[1].outputs[0] = 0; }, "\"v0\" is already defined"},
     {"missing", [](auto& g) { g.operators[1].outputs[0] = 77; }, "its output is not a value"},
     {"inputs", [](auto& g) { g.operators[1].inputs.pop_back(); }, "1 inputs instead of 2"},
     {"outputs", [](auto& g) { g.operators[1].outputs.clear(); }, "0 outputs instead of 1"},

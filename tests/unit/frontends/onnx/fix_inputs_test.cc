@@ -56,19 +56,19 @@ OnnxGraph branching() {
   return graph;
 }
 
-TEST(OnnxFixInputs, AConstantInputChoosesABranchAndIsNoInputAnyMore) {
+TEST(OnnxFixInputs, ConstantInputsSelectBranchesAndAreRemoved) {
   const std::string at_16k = loaded(branching(), with_constant("sr", {16000}));
   EXPECT_THAT(at_16k, HasSubstr("Neg"));
   EXPECT_THAT(at_16k, Not(HasSubstr("input %sr")));
   EXPECT_THAT(loaded(branching(), with_constant("sr", {8000})), HasSubstr("Abs"));
-  EXPECT_THAT(loaded(branching(), {}), HasSubstr("or an input that is always the same (--constant)"));
+  EXPECT_THAT(loaded(branching(), {}), HasSubstr("fix these with --shape or --constant"));
 }
 
 TEST(OnnxFixInputs, WhatDoesNotFitAnInputIsRefused) {
   EXPECT_THAT(loaded(branching(), with_constant("rate", {1})), HasSubstr("\"rate\": the model has no input of this"));
   EXPECT_THAT(loaded(branching(), with_constant("sr", {1, 2})), HasSubstr("2 numbers, the input has 1"));
   EXPECT_THAT(loaded(branching(), with_constant("sr", {0.5})), HasSubstr("0.5 for an input of i64"));
-  EXPECT_THAT(loaded(branching(), with_shape("x", {1})), HasSubstr("the input has 2 axes, 1 sizes were asked for"));
+  EXPECT_THAT(loaded(branching(), with_shape("x", {1})), HasSubstr("the input has 2 axes, but 1 sizes are given"));
   OnnxGraph square;
   square.input("x", kFloat, {std::string("n"), std::string("n")}).node("Neg", {"x"}, {"y"}).output("y");
   EXPECT_THAT(loaded(square, with_shape("x", {2, 3})), HasSubstr("\"n\" would be both 2 and 3"));
@@ -84,12 +84,12 @@ TEST(OnnxFixInputs, SizesAreKnownBeforeLoading) {
       .node("Neg", {"mask"}, {"m"})
       .output("y")
       .output("m");
-  EXPECT_THAT(loaded(graph, {}), HasSubstr("a size that needs to be fixed: give one (--shape)"));
+  EXPECT_THAT(loaded(graph, {}), HasSubstr("the image size must be static: fix it with --shape"));
   Diagnostics diagnostics;
   const std::string text = loaded(graph, with_shape("mask", {4}), diagnostics);
   EXPECT_THAT(text, HasSubstr("f32[1,1,6,6]"));
   ASSERT_EQ(diagnostics.entries().size(), 1);
-  EXPECT_EQ(diagnostics.entries()[0].text, "the size side is fixed to 4, as asked for");
+  EXPECT_EQ(diagnostics.entries()[0].text, "dimension side is fixed to 4, as requested");
 }
 
 // What a model runs on has the last word when it runs.

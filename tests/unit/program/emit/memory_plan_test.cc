@@ -59,7 +59,7 @@ TEST(MemoryPlan, ListsAreAliveWithTheirCall) {
   }
 }
 
-TEST(MemoryPlan, RoomForReadingBeyondTheEndWithADelegate) {
+TEST(MemoryPlan, DelegateInputsHaveSlackForOverreads) {
   pte::Plan plan = chain({4, 4});
   plan.delegates.emplace_back();
   plan_memory(plan);

@@ -393,7 +393,7 @@ TEST(Run, TheRecordedTokenModelBitForBit) {
 }
 
 // Damage that gets past the reader meets the loader and the executor.
-TEST(Run, EveryChangedByteOfADelegatesProgramIsSurvived) {
+TEST(Run, ChangedDelegateBytesNeverCrash) {
   ProgramBuilder b;
   const auto x = b.input(b.tensor({2, 6, 8, 3}));
   b.call_delegate(test::one_node(NodeKind::kConv2d), {x, b.output(b.tensor({2, 3, 4, 4}))});

@@ -70,7 +70,7 @@ TEST(PinsOfArchives, APairIsOneNode) {
       HasSubstr("fake_quantize(%0) scale=0.25 zero_point=7 min=-127 : f32[2,4]"));
 }
 
-TEST(PinsOfArchives, OtherParametersBehindThanBeforeAreNoPair) {
+TEST(PinsOfArchives, PairsWithDifferentParametersAreNotMerged) {
   const std::string other = quantize_call("y", "x", 0.5, 3) + dequantize_call("y", "y.q", 0.25, 3);
   EXPECT_THAT(test::canonical("input %x : f32[2,4]", other), Not(HasSubstr("fake_quantize")));
 }
@@ -95,7 +95,7 @@ TEST(PinsOfArchives, TheyComputeWhatThePairComputes) {
   EXPECT_THAT(test::numbers<float>(found[0]), ElementsAre(0, 1, -65.5F, 62, 1, 0.5F, -0.5F, 0));
 }
 
-TEST(PinsOfArchives, WeightsWithAZeroPointAreSaid) {
+TEST(PinsOfArchives, AsymmetricWeightsAreReported) {
   for (const int zero_point : {0, 3}) {
     const Graph graph = test::graph_of(
         "graph\n  input %x : f32[1,2]\n  const %c : i8[2,2] = [1,2,3,4]\n  const %s : f32[] = [0.5]\n  const %z : "
@@ -134,7 +134,7 @@ std::string dynamic_pair(std::string_view moved, std::string_view shape) {
          rest + "f32" + std::string(shape);
 }
 
-TEST(PinsOfArchives, ParametersChosenAsTheModelRunsAreOneNode) {
+TEST(PinsOfArchives, DynamicQuantizationIsOneNode) {
   const std::string here = test::canonical("input %x : f32[2,4]", dynamic_pair("", "[2,4]"));
   EXPECT_THAT(here, HasSubstr("dynamic_quantize(%0) eps=0.001 : f32[2,4]"));
   EXPECT_THAT(here, Not(HasSubstr("choose_scale")));
@@ -175,7 +175,7 @@ TEST(PinsOnDevices, NarrowerRangeIsAClamp) {
   EXPECT_THAT(settled("scale=0.5 zero_point=0 min=-127", xnnpack()), Not(HasSubstr("clamp")));
 }
 
-TEST(PinsOnDevices, WhatCannotBeHeldIsGoneAndSaid) {
+TEST(PinsOnDevices, UnsupportedParametersAreDroppedWithAMessage) {
   EXPECT_THAT(settled("scale=0.5 min=-32768 max=32767 dtype=i16", xnnpack()), HasSubstr("pin-type"));
   EXPECT_THAT(settled("scale=0.5 min=-32767 max=32767 dtype=i16", ethos_u()), HasSubstr("dtype=i16"));
   EXPECT_THAT(settled("scale=0.5 zero_point=3 min=-32767 max=32767 dtype=i16", ethos_u()), HasSubstr("pin-zero-point"));
@@ -233,7 +233,7 @@ TEST(PinsInPlans, ParametersAreThoseOfTheArchive) {
 }
 
 // No pin gives the join parameters: it needs some that hold what both its inputs can be.
-TEST(PinsInPlans, AJoinWithoutParametersHoldsAllThatItJoins) {
+TEST(PinsInPlans, ConcatWithoutParametersCoversAllInputs) {
   std::string text(kJoin);
   text.erase(text.find("  %d ="), text.find("  return") - text.find("  %d ="));
   text.replace(text.find("return %d"), 9, "return %c");
@@ -255,7 +255,7 @@ TEST(PinsInPlans, WhatHasNoParametersNeedsData) {
   EXPECT_TRUE(found.says(kNotPinned));
 }
 
-TEST(PinsInPlans, WhereThereIsFloatTheArchiveSaysWhatIsInIt) {
+TEST(PinsInPlans, FloatNodesOfTheArchiveStayInFloatWhereSupported) {
   const Planned found = planned(R"(graph
   input %x : f32[1,4]
   %a = fake_quantize(%x) scale=0.5 : f32[1,4]
@@ -274,7 +274,7 @@ TEST(PinsInPlans, WhereThereIsFloatTheArchiveSaysWhatIsInIt) {
   EXPECT_TRUE(found.model.plan.has_ranges);
 }
 
-TEST(PinsInPlans, LayersBehindDynamicScalesQuantizeEachRow) {
+TEST(PinsInPlans, LayersAfterDynamicQuantizationQuantizePerRow) {
   const Planned found = planned(dynamic_model(), xnnpack());
   const auto precision = [&](std::string_view name) {
     return found.model.plan.precision[found.model.model[*found.model.model.find(name)].index];
@@ -286,7 +286,7 @@ TEST(PinsInPlans, LayersBehindDynamicScalesQuantizeEachRow) {
   EXPECT_TRUE(found.diagnostics.entries().empty());
 }
 
-TEST(PinsInPlans, DynamicScalesAreRangesFromDataWhereTheDeviceHasNoRows) {
+TEST(PinsInPlans, DynamicQuantizationBecomesStaticWithoutRowSupport) {
   const Planned found = planned(dynamic_model(), ethos_u());
   EXPECT_FALSE(found.model.plan.has_ranges);
   EXPECT_TRUE(found.says("dynamic-scales"));

@@ -33,7 +33,7 @@ Graph sample() {
   return *std::move(graph);
 }
 
-TEST(QuantConfig, NothingIsTheDefault) {
+TEST(QuantConfig, EmptyFilesGiveTheDefaults) {
   for (const std::string_view text : {"", "\n", "# nothing\n"}) {
     const QuantConfig read = config(text);
     const QuantConfig plain;
@@ -118,21 +118,21 @@ TEST(QuantConfig, MistakesNameFileLineAndWhatIsAllowed) {
       {"cut_bits = -inf", "quant.toml:1: cut_bits: expected a number from 0 to 16"},
       {"cut_bits = \"1\"", "quant.toml:1: cut_bits = \"1\": expected a number from 0 to 16"},
       {"per_channel = 1", "quant.toml:1: per_channel: expected true or false"},
-      {"promote = -1", "quant.toml:1: promote: expected how many nodes, a whole number from 0 up"},
-      {"promote = 1.5", "quant.toml:1: promote: expected how many nodes, a whole number from 0 up"},
-      {"[rule]\nnode = \"x\"", "quant.toml:1: rules are a list of tables: each begins with [[rule]]"},
-      {"rule = [1]", "quant.toml:1: rules are a list of tables: each begins with [[rule]]"},
-      {"[[rule]]\nprecision = \"float\"", "quant.toml:1: a rule says for which nodes it is: node, module or op"},
-      {"[[rule]]\nnode = \"x\"", "quant.toml:1: a rule sets something: precision, estimator, per_channel or range"},
-      {"[[rule]]\nnode = \"\"", "quant.toml:2: node = \"\": expected a glob of 1 to 200 characters in quotes"},
+      {"promote = -1", "quant.toml:1: promote: expected a number of nodes, 0 or more"},
+      {"promote = 1.5", "quant.toml:1: promote: expected a number of nodes, 0 or more"},
+      {"[rule]\nnode = \"x\"", "quant.toml:1: rules are an array of tables: begin each with [[rule]]"},
+      {"rule = [1]", "quant.toml:1: rules are an array of tables: begin each with [[rule]]"},
+      {"[[rule]]\nprecision = \"float\"", "quant.toml:1: a rule needs node, module or op to select nodes"},
+      {"[[rule]]\nnode = \"x\"", "quant.toml:1: a rule needs a setting: precision, estimator, per_channel or range"},
+      {"[[rule]]\nnode = \"\"", "quant.toml:2: node = \"\": expected a quoted glob of 1 to 200 characters"},
       {"[[rule]]\nop = \"conv2\"",
-       "quant.toml:2: op = \"conv2\": expected an op of `isthmus targets --ops`; did you mean \"conv2d\"?"},
+       "quant.toml:2: op = \"conv2\": expected an op from `isthmus targets --ops`; did you mean \"conv2d\"?"},
       {"[[rule]]\nnode = \"x\"\nrange = [1, 2]",
-       "quant.toml:3: range: expected [least, greatest], two numbers with 0 between them"},
+       "quant.toml:3: range: expected [min, max], two numbers with 0 between them"},
       {"[[rule]]\nnode = \"x\"\nrange = [0, 0]",
-       "quant.toml:3: range: expected [least, greatest], two numbers with 0 between them"},
+       "quant.toml:3: range: expected [min, max], two numbers with 0 between them"},
       {"[[rule]]\nnode = \"x\"\nrange = [-1, inf]",
-       "quant.toml:3: range: expected [least, greatest], two numbers with 0 between them"},
+       "quant.toml:3: range: expected [min, max], two numbers with 0 between them"},
       {"[[rule]]\nnode = \"x\"\npercentile = 0.5",
        "quant.toml:3: unknown key \"percentile\"; there are node, module, op, precision, estimator, per_channel, "
        "range"},

@@ -98,8 +98,8 @@ quant
   @y i8 scale=0.00390625 zp=-128
 )";
   EXPECT_EQ(compared({"", kModel, "", "", "", IoType::kInt8}, kQuantized),
-            "softmax %y (net.py:6 softmax): Isthmus has no form of it for the target (softmax of "
-            "int8 values): %y has i8 scale 0.00390625 zp -128");
+            "softmax %y (net.py:6 softmax): Isthmus cannot lower this operator to the target (softmax of int8 values): "
+            "%y has i8 scale 0.00390625 zp -128");
   const std::string model = replaced(kModel, "softmax(%x) axis=1", "tanh(%x)");
   const std::string quantized = replaced(kQuantized, "softmax(%x) axis=1", "tanh(%x)");
   EXPECT_EQ(compared({"", model, "", "", "", IoType::kInt8}, quantized), "proved");

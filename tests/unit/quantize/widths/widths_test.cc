@@ -87,7 +87,7 @@ TEST(Widths, OnlyOnRequestAndOnlyWhereThereAreBoth) {
   EXPECT_THAT(wide_values(kStream, "xnnpack"), IsEmpty());
 }
 
-TEST(Widths, ARuleHasTheLastWord) {
+TEST(Widths, RulesOverrideTheDefaultWidth) {
   auto config = read_config("front = 0.0\n[[rule]]\nnode = \"s1\"\nprecision = \"int8\"\n", "quant.toml");
   ASSERT_TRUE(config) << config.error().text();
   // What only s1 reads gains nothing by being wider than it.
@@ -215,7 +215,7 @@ TEST(Widths, WhatCostsTheOutputMostIsWide) {
 }
 
 // A product of quantized values of two widths, and one of 16 bits where the device has none, read 8 bits of all.
-TEST(Widths, WhoCannotReadSixteenBitsReadsEightOfThem) {
+TEST(Widths, ReadersWithoutInt16SupportReadInt8) {
   const Graph graph = test::graph_of(R"(graph
   input %x : f32[1,4,6]
   input %y : f32[1,6,5]

@@ -40,7 +40,7 @@ TEST(MatchNodes, NewNodeLeavesTheOthersInPlace) {
   EXPECT_EQ(matched(longer, kTwoBranches), (std::vector<int>{-1, 0, 1, 2, 3}));
 }
 
-TEST(MatchNodes, AnotherOperatorInTheSamePlaceIsItsCounterpart) {
+TEST(MatchNodes, ReplacedOperatorsAreMatchedByPosition) {
   const std::string changed =
       "graph\n  input %x : f32[1,4]\n  %a = exp(%x) : f32[1,4]\n  %b = sigmoid(%a) : f32[1,4]\n"
       "  %c = exp(%b) : f32[1,4]\n  %d = add(%c, %x) : f32[1,4]\n  return %d\n";

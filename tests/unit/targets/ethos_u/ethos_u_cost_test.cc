@@ -80,7 +80,7 @@ TEST(EthosUCost, DepthwiseConvolutions) {
   EXPECT_NEAR(cost(b, "ethos-u85-256").cycles, 21'204, 0.25 * 21'204);
 }
 
-TEST(EthosUCost, WhatVelaMakesOnePartOfAnotherCostsNothing) {
+TEST(EthosUCost, OperatorsFusedByVelaCostNothing) {
   const TosaBuilder b = conv(Op::kConv2d, {1, 8, 8, 16}, {16, 1, 1, 16}, 1, {1, 8, 8, 16});
   const GraphCost all = cost(b, "ethos-u85-256");
   ASSERT_EQ(all.by_operator.size(), b.graph.operators.size());

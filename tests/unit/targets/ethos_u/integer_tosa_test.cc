@@ -637,7 +637,7 @@ std::string refused(Op op, const Attrs& attrs, const std::vector<QuantizedTensor
   return test::kernel_refusal(kernels(), op, attrs, inputs, like.type());
 }
 
-TEST(IntegerTosa, SaysWhatItHasNot) {
+TEST(IntegerTosa, UnsupportedOperatorsAreNamed) {
   const QuantizedTensor x = zeros({4}, Quant{{1}, 3});
   const QuantizedTensor wide = zeros({4}, Quant{{1}}, DType::kI16);
   const QuantizedTensor shifted = zeros({4}, Quant{{1}, 3}, DType::kI16);

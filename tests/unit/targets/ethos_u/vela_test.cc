@@ -124,7 +124,7 @@ TEST_F(Vela, BecomesTheStreamOfTheDelegate) {
                     HasSubstr("/out.tosa\n")));
 }
 
-TEST_F(Vela, WhatGoesWrongIsSaid) {
+TEST_F(Vela, FailuresAreReported) {
   const std::string network = network_file({{{2, 3}}}, {{{2, 3}}});
   const auto error = [&](const std::string& file, const std::string& before = "") {
     const auto result = ethos_u::run_vela(copying(), options_for(stand_in(file, before)));
@@ -183,7 +183,7 @@ TEST_F(Vela, IsStoppedWhereItTakesTooLong) {
   options.timeout = std::chrono::seconds(1);
   const auto result = ethos_u::run_vela(copying(), options);
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().text(), HasSubstr("stand_in had not ended after 1 seconds and was stopped"));
+  EXPECT_THAT(result.error().text(), HasSubstr("stand_in did not finish within 1 seconds and was stopped"));
   EXPECT_THAT(run("( sleep 0.2; cat /proc/$(cat " + (folder_ / "child").string() + ")/stat )").out,
               Not(HasSubstr(" S ")));
 }
@@ -247,7 +247,7 @@ TEST_F(Vela, FlagsThatMakeNoSenseAreRefused) {
   const std::string model = "compile tests/models/emg_cascade.pt2" + out;
   EXPECT_THAT(isthmus(model + " --target ethos-u55-128 --vela /no/such/program").err,
               HasSubstr("--vela /no/such/program: program not found"));
-  EXPECT_THAT(isthmus(model + " --target tosa-int --vela /bin/true").err, HasSubstr("compiles nothing for tosa-int"));
+  EXPECT_THAT(isthmus(model + " --target tosa-int --vela /bin/true").err, HasSubstr("is not used for tosa-int"));
   EXPECT_THAT(isthmus(model + " --target xnnpack --emit-tosa " + folder_.string()).err,
               HasSubstr("delegates for xnnpack hold no TOSA graphs"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "m.pte"));

@@ -575,7 +575,7 @@ std::string refused(Op op, const Attrs& attrs, const std::vector<QuantizedTensor
   return test::kernel_refusal(xnnpack::integer_kernels(), op, attrs, inputs, like.type());
 }
 
-TEST(IntegerXnnpack, SaysWhatItHasNot) {
+TEST(IntegerXnnpack, UnsupportedOperatorsAreNamed) {
   const QuantizedTensor x = empty_like({4}, Quant{{1}, 3});
   const QuantizedTensor wide = empty_like({4}, Quant{{1}}, DType::kI16);
   const QuantizedTensor real{Tensor(DType::kF32, {4})};
