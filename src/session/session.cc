@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "base/near_words.h"
 #include "calibrate/finite.h"
 #include "evaluate/side_by_side.h"
 #include "ir/fingerprint.h"
@@ -17,13 +15,12 @@
 #include "session/float_model.h"
 #include "session/foreign_cause.h"
 #include "session/input_layout.h"
+#include "session/preconditions.h"
 #include "session/provenance.h"
 #include "session/quantize_with_gate.h"
 #include "session/runners.h"
 #include "session/shard_work.h"
 #include "stats/stats_file.h"
-#include "targets/partition.h"
-#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -88,69 +85,6 @@ struct Session::State {
   std::optional<Compiled> compiled;
   std::optional<Evaluation> evaluation;
 };
-
-namespace {
-
-// The target's finishing step, where it is wanted or at hand; nothing where the delegates stay as they are.
-Expected<std::optional<Finisher>> finisher_for(const TargetDesc& target, const FinishSettings& settings) {
-  for (const FinishingStep* step : all_finishing_steps()) {
-    for (const FinishOption& option : step->options) {
-      if (setting_of(settings, option).empty() || step == target.finish) continue;
-      return bad_input(
-          fmt::format("{} is an option of {}, which compiles nothing for {}", option.name, step->name, target.name));
-    }
-  }
-  if (target.finish == nullptr) return std::optional<Finisher>();
-  std::optional<Finisher> finisher = TRY(target.finish->prepare(target.name, settings));
-  for (const FinishOption& option : target.finish->options) {
-    if (finisher || setting_of(settings, option).empty()) continue;
-    return bad_input(fmt::format("{}: {} was not found; install it or give its path with --{}", option.name,
-                                 target.finish->name, target.finish->name));
-  }
-  return finisher;
-}
-
-// A rule that matches nothing is a mistake: what it was meant for would be quantized like the rest.
-Expected<void> demand_used_rules(const Diagnostics& said, const Graph& graph, const QuantConfig& config) {
-  for (const Diagnostic& entry : said.entries()) {
-    if (entry.code != "unused-rule") continue;
-    std::vector<std::string_view> nodes;
-    std::set<std::string_view> modules;
-    for (const Node& node : graph.nodes()) {
-      if (node.outputs.empty()) continue;
-      nodes.push_back(graph[node.outputs[0]].name);
-      // A rule for a module is one for all below it.
-      const std::string_view path = node.origin.module;
-      for (std::size_t end = path.find('.'); !path.empty(); end = path.find('.', end + 1)) {
-        modules.insert(path.substr(0, end));
-        if (end == std::string_view::npos) break;
-      }
-    }
-    for (const auto& [name, value] : graph.aliases()) nodes.push_back(name);
-    std::string near;
-    for (const QuantRule& rule : config.rules) {
-      if (rule.line != entry.line) continue;
-      for (const std::string_view name : rule.node.empty()
-                                             ? near_words(rule.module, std::vector(modules.begin(), modules.end()), 3)
-                                             : near_words(rule.node, nodes, 3)) {
-        near += fmt::format("{}{}", near.empty() ? "; did you mean " : ", ", name);
-      }
-    }
-    return bad_input(fmt::format("{}{}", entry.text, near.empty() ? "" : near + "?"));
-  }
-  return {};
-}
-
-// Samples cannot pass an op that is unknown.
-Expected<void> demand_known(const Graph& graph, const TargetDesc& target, const Diagnostics& diagnostics) {
-  TRY(demand_known_calls(graph, diagnostics));
-  const bool has_unknown = std::ranges::any_of(
-      graph.nodes(), [](const Node& node) { return std::holds_alternative<ForeignAttrs>(node.attrs); });
-  if (!has_unknown) return {};
-  return demand_known_ops(graph, partition(graph, target), target);
-}
-
-}  // namespace
 
 Expected<void> Session::State::prepare_model() {
   if (prepared) return {};
@@ -233,7 +167,7 @@ Expected<void> Session::State::gather() {
   statistics = TRY(measured(held_out.left_out));
   if (options.data.has_samples()) return {};
   if (options.data.is_empty()) {
-    held_out.why_none = "ranges come from the archive's example alone; give samples with --calibrate";
+    held_out.why_none = "ranges come from the example inputs alone; give samples with --calibrate";
   } else {
     held_out = hold_out(graph, *statistics, own, diagnostics);
   }
@@ -243,7 +177,7 @@ Expected<void> Session::State::gather() {
   held_out.samples.clear();
   held_out.seen = {*own};
   held_out.what.clear();
-  held_out.why_none = "the archive's example, the only sample at hand, served to quantize";
+  held_out.why_none = "the example inputs, the only sample, were used to quantize";
   return {};
 }
 
@@ -324,7 +258,7 @@ Expected<bool> Session::State::take_archive_parameters() {
   if (quantized->plan.has_ranges) {
     if (auto own = example()) {
       held_out.samples = {*std::move(own)};
-      held_out.what = "the archive's example";
+      held_out.what = "the example inputs";
     }
     return true;
   }
