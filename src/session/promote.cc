@@ -1,4 +1,4 @@
-// Tries nodes one by one, and takes the best.
+// Tries nodes one by one and takes the best, and compares the result with rankings of whole sets.
 #include "session/promote.h"
 
 #include <fmt/format.h>
@@ -31,6 +31,7 @@ struct Candidate {
   std::vector<std::string> nodes;      // the last one names it
   std::vector<std::uint32_t> touches;  // sets of values that are the same numbers, which it reads or makes
   double noise = 0;                    // an estimate of what it adds to that of the outputs
+  double rounding = 0;                 // of its result: the power of its rounding error over that of its values
 
   bool is_beside(const Candidate& other) const {
     return std::ranges::any_of(
@@ -73,6 +74,16 @@ double mean_db(const std::vector<SignalToNoise>& outputs) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
+double rounding_of(const QuantizedModel& model, const Statistics* statistics, ValueId value) {
+  const Group* group = model.plan.group(value);
+  if (group == nullptr || statistics == nullptr) return 0;
+  const auto seen = statistics->values.find(model.model[value].name);
+  if (seen == statistics->values.end()) return 0;
+  const double power = seen->second.moments.sum_of_squares.value();
+  const double step = static_cast<double>(group->quant.scale());
+  return power > 0 ? step * step / 12 * static_cast<double>(seen->second.moments.count) / power : 0;
+}
+
 bool is_narrow(const QuantizedModel& model, const TargetDesc& target, std::uint32_t node) {
   const Node& of = model.model.nodes()[node];
   const Precision precision = model.plan.precision[node];
@@ -92,7 +103,41 @@ class Search {
     Tried base = TRY(attempts_.once(config_));
     TRY(find_candidates(base.model));
     now_ = TRY(score(base));
+    plain_ = {config_, {}, now_};
     return {};
+  }
+
+  // Nodes that were taken one after the other, and where that led.
+  struct Course {
+    QuantConfig config;
+    std::vector<NodeGain> taken;
+    Score score;
+  };
+  Course course(std::vector<NodeGain> taken) const { return {config_, std::move(taken), now_}; }
+
+  // Takes the `count` candidates with the largest `key`, whatever each brings alone: nodes that gain only together are
+  // among them. Ends where the outputs were best.
+  Expected<Course> take_by(double Candidate::*key, std::size_t count) {
+    std::vector<Candidate> ranked = candidates_;
+    std::ranges::stable_sort(ranked, std::greater<>(), key);
+    config_ = plain_.config;
+    now_ = plain_.score;
+    Course best = plain_;
+    std::vector<NodeGain> taken;
+    for (const Candidate& candidate : ranked) {
+      if (taken.size() == count || !(candidate.*key > 0)) break;
+      TRY(announce());
+      const QuantConfig config = with(candidate);
+      auto tried = attempts_.once(config);
+      if (!tried) continue;
+      const Score found = TRY(score(*tried));
+      taken.push_back(difference(candidate, found, now_));
+      config_ = config;
+      now_ = found;
+      const bool is_harmless = found.held_out_db > plain_.score.held_out_db - kMinGainDb;
+      if (is_harmless && found.db > best.score.db + kMinGainDb) best = course(taken);
+    }
+    return best;
   }
 
   struct Ranked {
@@ -102,9 +147,7 @@ class Search {
   };
   // Beside those that were taken; nothing where the model cannot be made so.
   Expected<std::optional<Ranked>> try_one(const Candidate& candidate) {
-    all_ = std::max(all_, done_ + 1);
-    TRY(progress_(done_, all_));
-    ++done_;
+    TRY(announce());
     auto tried = attempts_.once(with(candidate));
     if (!tried) return std::nullopt;
     const Score found = TRY(score(*tried));
@@ -142,10 +185,14 @@ class Search {
     return {};
   }
 
-  const QuantConfig& config() const { return config_; }
   void expect(std::size_t trials) { all_ += trials; }
 
  private:
+  Expected<void> announce() {
+    all_ = std::max(all_, done_ + 1);
+    return progress_(done_++, all_);
+  }
+
   QuantConfig with(const Candidate& candidate) const {
     QuantConfig config = config_;
     for (const std::string& name : candidate.nodes) {
@@ -184,6 +231,7 @@ class Search {
         const Node& of = model.nodes()[part];
         candidate.nodes.insert(candidate.nodes.begin(), model[of.outputs[0]].name);
         candidate.noise += noise[part];
+        candidate.rounding = std::max(candidate.rounding, rounding_of(base, statistics, of.outputs[0]));
         candidate.touches.push_back(same.find(of.outputs[0].index));
         for (const ValueId input : of.inputs) {
           if (model.constant(input) == nullptr) candidate.touches.push_back(same.find(input.index));
@@ -246,6 +294,7 @@ class Search {
   QuantConfig config_;
   std::vector<Candidate> candidates_;
   Score now_;
+  Course plain_;
   std::size_t done_ = 0, all_ = 0;
 };
 
@@ -263,28 +312,35 @@ Expected<std::vector<NodeGain>> node_gains(Attempts& attempts, const QuantConfig
 Expected<Promotion> promote(Attempts& attempts, QuantConfig config, const std::vector<Trial>& trials,
                             const TrialProgress& progress, Diagnostics& diagnostics) {
   const std::size_t wanted = config.promote;
+  constexpr double Candidate::*kRankings[] = {&Candidate::rounding, &Candidate::noise};
   Search search(attempts, trials, progress);
-  search.expect((wanted - 1) * kTriedAgain);
+  search.expect((wanted - 1) * kTriedAgain + wanted * std::size(kRankings));
   TRY(search.start(config));
   std::vector<Search::Ranked> ranked = TRY(search.rank_all());
-  Promotion result;
-  while (result.promoted.size() < wanted) {
+  std::vector<NodeGain> promoted;
+  while (promoted.size() < wanted) {
     const auto best = std::ranges::find_if(ranked, &Search::Ranked::is_harmless);
     if (best == ranked.end() || best->gain.db < kMinGainDb) break;
-    result.promoted.push_back(best->gain);
+    promoted.push_back(best->gain);
     const Candidate taken = best->candidate;
     TRY(search.take(taken));
     ranked.erase(best);
-    if (result.promoted.size() < wanted) TRY(search.try_again(ranked, taken));
+    if (promoted.size() < wanted) TRY(search.try_again(ranked, taken));
   }
-  result.config = search.config();
-  if (result.promoted.size() < wanted) {
+  Search::Course best = search.course(std::move(promoted));
+  for (const auto key : kRankings) {
+    Search::Course other = TRY(search.take_by(key, wanted));
+    if (other.score.db > best.score.db + kMinGainDb) best = std::move(other);
+  }
+  if (best.taken.size() < wanted) {
     diagnostics.warn(
         "promote", "",
-        fmt::format("promote = {}: {} promoted; no other node alone brings the outputs closer to float", wanted,
-                    result.promoted.empty() ? "nothing was" : fmt::format("{} were", result.promoted.size())));
+        fmt::format("promote = {}: {} promoted; promoting another node does not improve the outputs", wanted,
+                    best.taken.empty()       ? "no node was"
+                    : best.taken.size() == 1 ? "only 1 node was"
+                                             : fmt::format("only {} nodes were", best.taken.size())));
   }
-  return result;
+  return Promotion{std::move(best.config), std::move(best.taken)};
 }
 
 }  // namespace isthmus

@@ -39,8 +39,9 @@ struct Promotion {
   QuantConfig config;              // with a rule for each promoted node
   std::vector<NodeGain> promoted;  // in the order in which they were taken: each brings this beside those before
 };
-// Takes the nodes that the outputs gain most by, one after the other, at most `config.promote`. Ends where no other
-// node brings anything, and says so.
+// Takes the nodes that the outputs gain most by, one after the other, at most `config.promote`. Nodes that gain only
+// together are missed that way, so the nodes with the largest rounding errors, and those with the largest estimated
+// noise at the outputs, are tried as well; the set with the best outputs stays. Warns where it has fewer nodes.
 Expected<Promotion> promote(Attempts& attempts, QuantConfig config, const std::vector<Trial>& trials,
                             const TrialProgress& progress, Diagnostics& diagnostics);
 
