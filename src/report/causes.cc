@@ -17,8 +17,10 @@ namespace {
 // has all of them.
 constexpr std::string_view kTypeReasons[] = {"dtype", "float-value", "quantized-type"};
 
+// A lookup by indices of any type stays on the host.
 bool is_about_types(const Reason& reason) {
-  return std::ranges::find(kTypeReasons, code_text(reason.code)) != std::end(kTypeReasons);
+  return reason.code != ReasonCode::kIndexType &&
+         std::ranges::find(kTypeReasons, code_text(reason.code)) != std::end(kTypeReasons);
 }
 
 // Whether the device computes with numbers of this type.
@@ -222,7 +224,7 @@ std::string HostCauses::advice(NodeId root) const {
   const bool is_behind = is_behind_device_[root.index];
   const std::string_view where = is_before && !is_behind ? "before" : is_behind && !is_before ? "after" : "beside";
   return fmt::format("it runs on the CPU {} the {}: {}, nothing to fix", where, outcome_.target.unit,
-                     delegates == 1 ? "still one delegate" : "it splits nothing");
+                     delegates == 1 ? "still one delegate" : "it splits no delegate");
 }
 
 std::string HostCauses::fix(NodeId root) const {
@@ -233,14 +235,14 @@ std::string HostCauses::fix(NodeId root) const {
     what = fmt::format("with {} %{} on the device there would be {} instead of {}", op_text(outcome_.graph[root]),
                        node_name(outcome_.graph, outcome_.graph[root]), counted(then, "delegate"), now);
   } else {
-    what = fmt::format("with {} %{} alone on the device there would still be {}", op_text(outcome_.graph[root]),
+    what = fmt::format("with only {} %{} on the device there would still be {}", op_text(outcome_.graph[root]),
                        node_name(outcome_.graph, outcome_.graph[root]), counted(then, "delegate"));
     const std::vector<NodeId> all = roots();
     const std::size_t best = delegates_with(all);
-    if (best != now) what += fmt::format(", with all {} causes out of the way {}", all.size(), best);
+    if (best != now) what += fmt::format(", without all {} causes {}", all.size(), best);
   }
   return needs_fix(root) ? fmt::format("{}; {}", remedy(root), what)
-                         : fmt::format("{}; to change it all the same: {}", advice(root), remedy(root));
+                         : fmt::format("{}; to change it anyway: {}", advice(root), remedy(root));
 }
 
 }  // namespace isthmus
