@@ -71,7 +71,7 @@ Expected<Tensor> image_row(const std::string& path, const Value& input, const Me
   const Dim height = input.type.shape[axes.height];
   const Dim width = input.type.shape[axes.width];
   if ((height.is_fixed() && !height.is(image.height)) || (width.is_fixed() && !width.is(image.width))) {
-    return bad_input(fmt::format("the image has {} x {} pixels (width x height) and {}: give --resize or --crop",
+    return bad_input(fmt::format("the image has {} x {} pixels (width x height), but {}: give --resize or --crop",
                                  image.width, image.height, text_of(input)));
   }
   if (input.type.dtype == DType::kU8) {

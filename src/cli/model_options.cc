@@ -86,7 +86,7 @@ CLI::Validator target_names() {
       }
     }
     if (!family.empty()) return fmt::format("which {}? {}", word, fmt::join(family, ", "));
-    return fmt::format("no target {}{}; `isthmus targets` lists all", shown(word), did_you_mean(word, names));
+    return fmt::format("no target {}{}", shown(word), did_you_mean(word, names, "`isthmus targets` lists all"));
   };
   return CLI::Validator(read, "see `isthmus targets`", kTargetValidator);
 }

@@ -32,14 +32,14 @@ const CLI::App* chosen(const CLI::App& app, std::string_view word) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> words) {
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> words, std::string_view advice) {
   std::vector<std::string_view> near;
   for (const std::string_view candidate : words) {
     if (word.size() > 2 && candidate.starts_with(word)) near.push_back(candidate);
   }
   if (near.empty()) near = near_words(word, words, 3);
-  if (near.empty()) return {};
-  return fmt::format("; did you mean {}?", fmt::join(near, ", "));
+  if (near.empty()) return advice.empty() ? std::string() : fmt::format("; {}", advice);
+  return fmt::format("; did you mean {}?{}{}", fmt::join(near, ", "), advice.empty() ? "" : " ", advice);
 }
 
 std::optional<std::string> unknown_word(const CLI::App& app, std::span<const char* const> words) {
@@ -57,8 +57,8 @@ std::optional<std::string> unknown_word(const CLI::App& app, std::span<const cha
     for (const CLI::App* row : app.get_subcommands([](const CLI::App*) { return true; }))
       own.push_back(row->get_name());
     names.assign(own.begin(), own.end());
-    return fmt::format("no command {}{}; `isthmus help` lists all commands", shown(words[0]),
-                       did_you_mean(words[0], names));
+    return fmt::format("no command {}{}", shown(words[0]),
+                       did_you_mean(words[0], names, "`isthmus help` lists all commands"));
   }
   for (const std::string_view word : words.subspan(1)) {
     if (word == "--") return std::nullopt;
@@ -67,8 +67,9 @@ std::optional<std::string> unknown_word(const CLI::App& app, std::span<const cha
     if (command->get_option_no_throw(name) != nullptr) continue;
     const std::vector<std::string> own = option_names(*command);
     const std::vector<std::string_view> names(own.begin(), own.end());
-    return fmt::format("{} has no option {}{}; `isthmus help {}` lists all options", command->get_name(), shown(name),
-                       did_you_mean(name, names), command->get_name());
+    return fmt::format(
+        "{} has no option {}{}", command->get_name(), shown(name),
+        did_you_mean(name, names, fmt::format("`isthmus help {}` lists all options", command->get_name())));
   }
   return std::nullopt;
 }

@@ -10,8 +10,8 @@
 
 namespace isthmus {
 
-// "; did you mean compile?", or nothing. Words that begin with the given one are near, too.
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> words);
+// "; did you mean compile? ADVICE", or "; ADVICE", or nothing. Words that begin with the given one are near, too.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> words, std::string_view advice = {});
 
 // One of these words; of another one, what was probably meant.
 CLI::Validator one_of(std::vector<std::string> words);

@@ -151,6 +151,9 @@ struct Preamble {
 Expected<Preamble> read_preamble(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
   const auto magic = reader.take(kMagic.size());
+  if (magic && text_of(*magic).starts_with("PK")) {
+    return bad_input("npy: it is a zip archive, perhaps an .npz file; expected a single array (.npy)");
+  }
   if (!magic || text_of(*magic) != kMagic) return bad_input("npy: it does not begin with NumPy's magic bytes");
   const auto major = reader.number<std::uint8_t>();
   const auto minor = reader.number<std::uint8_t>();

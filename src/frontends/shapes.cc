@@ -56,7 +56,8 @@ class Request {
       }
       upper_bounds_[name] = max_batch;
     }
-    if (upper_bounds_.empty()) return bad_input("--max-batch: the batch of this model is fixed");
+    if (upper_bounds_.empty())
+      return bad_input("--max-batch: the model has a static batch size; export it with a dynamic batch dimension");
     return {};
   }
 

@@ -396,9 +396,10 @@ std::string to_text(const CompileSummary& summary, bool is_verbose, TextStyle st
         summary.wider);
   }
   for (const CompileSummary::LayerError& row : std::span(summary.errors).first(shown)) {
-    out += fmt::format("    {:<36} {:>6} {:>6} {:5.1f}  {} %{}{}\n", row.gain ? to_text(*row.gain) : "-",
-                       db_number(row.db), db_number(row.rounding_db), db_of_sharing(row.rounding_db, row.alone_db),
-                       row.op, row.value, row.origin.empty() ? "" : fmt::format(" ({} {})", row.origin, row.module));
+    out += fmt::format(
+        "    {:<36} {:>6} {:>6} {:5.1f}  {} %{}{}\n", row.gain ? to_text(*row.gain) : "-", db_number(row.db),
+        db_number(row.rounding_db), db_of_sharing(row.rounding_db, row.alone_db), row.op, row.value,
+        row.origin.empty() ? "" : fmt::format(" ({}{}{})", row.origin, row.module.empty() ? "" : " ", row.module));
   }
   if (shown < summary.errors.size())
     out += fmt::format("    and {} more; -v lists them\n", summary.errors.size() - shown);

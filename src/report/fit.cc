@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/counts.h"
 #include "report/json_parts.h"
 
@@ -37,7 +39,7 @@ std::string delegate_words(const fit::DelegateMemory& delegate) {
 void check(std::vector<std::string>& out, std::string_view what, std::uint64_t needed,
            const std::optional<std::uint64_t>& there) {
   if (!there || needed <= *there) return;
-  out.push_back(fmt::format("it needs {} bytes of {} and there are {}: {} too many", with_separators(needed), what,
+  out.push_back(fmt::format("it needs {} bytes of {} and has {}: {} too many", with_separators(needed), what,
                             with_separators(*there), with_separators(needed - *there)));
 }
 
@@ -89,7 +91,12 @@ std::string to_text(const FitSummary& summary, TextStyle style) {
                           : fmt::format("{}: {}", demand.kernels.size(), fmt::join(demand.kernels, ", ")));
   const std::vector<std::string> ways = fit::advice(demand);
   if (!ways.empty()) rows.add("less", ways);
-  if ((summary.sram || summary.flash) && too_large(summary).empty()) rows.add("fits", "yes");
+  const auto unknown = std::ranges::find(demand.delegates, fit::Source::kUnknown, &fit::DelegateMemory::source);
+  if ((summary.sram || summary.flash) && too_large(summary).empty()) {
+    rows.add("fits", unknown == demand.delegates.end()
+                         ? std::string("yes")
+                         : fmt::format("yes, without the unknown memory of {}", unknown->backend));
+  }
   return rows.text();
 }
 

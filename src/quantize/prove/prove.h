@@ -9,7 +9,8 @@
 namespace isthmus {
 
 // The first demand that does not hold, as an error that names the node, its origin, the demand and what was found:
-//   cat %tokens (vit.py:41): joins bytes of one scale: %a has i8 scale 0.05 zp 3, %tokens has i8 scale 0.06 zp 3
+//   cat %tokens (vit.py:41): concatenates bytes and cannot rescale them: %a has i8 scale 0.05 zp 3, %tokens has i8
+//   scale 0.06 zp 3
 // Constants without data are taken to be what their types say. Without ranges nothing is asked of scales beside each
 // other.
 Expected<void> prove(const Graph& graph, const TargetDesc& target, bool has_ranges = true);

@@ -22,8 +22,12 @@ constexpr DType kStorage[] = {DType::kI8, DType::kI16};
 
 constexpr SharingRow kSharing[] = {
     {.of = QFlow::kMovesData, .sharing = Sharing::kMustEqual, .because = "moves bytes and cannot rescale them"},
-    {.of = QFlow::kJoinsInputs, .sharing = Sharing::kMustEqual, .because = "joins bytes of one scale"},
-    {.of = QFlow::kNarrowsRange, .sharing = Sharing::kMustEqual, .because = "compares quantized values of one scale"},
+    {.of = QFlow::kJoinsInputs,
+     .sharing = Sharing::kMustEqual,
+     .because = "concatenates bytes and cannot rescale them"},
+    {.of = QFlow::kNarrowsRange,
+     .sharing = Sharing::kMustEqual,
+     .because = "compares quantized values and cannot rescale them"},
     {.of = QFlow::kPins, .sharing = Sharing::kMustEqual, .because = "has parameters of the archive"},
     {.of = Op::kAvgPool2d, .sharing = Sharing::kMustEqual, .because = "has zero points but no scale"},
 };
@@ -197,7 +201,7 @@ TargetDesc desc_of(std::string_view name, std::string_view label, std::string_vi
       .estimate = kDevice == Device::kTosaInt ? nullptr : delegate_cost,
       .estimate_nodes = kDevice == Device::kTosaInt ? nullptr : segment_cost<kDevice>,
       .finish = kDevice == Device::kTosaInt ? nullptr : &kVelaStep,
-      .unfinished = Unfinished{"TOSA bytes", "no vela compiled them for a device"},
+      .unfinished = Unfinished{"TOSA bytes", "not compiled by vela for a device"},
   };
 }
 

@@ -11,8 +11,12 @@ constexpr DType kStorage[] = {DType::kI8};
 
 constexpr SharingRow kSharing[] = {
     {.of = QFlow::kMovesData, .sharing = Sharing::kMustEqual, .because = "moves bytes and cannot rescale them"},
-    {.of = QFlow::kJoinsInputs, .sharing = Sharing::kMustEqual, .because = "joins bytes of one scale"},
-    {.of = QFlow::kNarrowsRange, .sharing = Sharing::kMustEqual, .because = "compares quantized values of one scale"},
+    {.of = QFlow::kJoinsInputs,
+     .sharing = Sharing::kMustEqual,
+     .because = "concatenates bytes and cannot rescale them"},
+    {.of = QFlow::kNarrowsRange,
+     .sharing = Sharing::kMustEqual,
+     .because = "compares quantized values and cannot rescale them"},
     {.of = QFlow::kPins, .sharing = Sharing::kMustEqual, .because = "has parameters of the archive"},
 };
 

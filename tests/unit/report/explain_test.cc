@@ -158,7 +158,7 @@ TEST_F(Cli, ExplainNamesEveryBranchOfAConcat) {
     }
     if (tie["node"] != json["node"]) continue;
     ++branches;
-    EXPECT_EQ(tie["because"], "joins bytes of one scale");
+    EXPECT_EQ(tie["because"], "concatenates bytes and cannot rescale them");
     EXPECT_EQ(tie["origin"], json["origin"].get<std::string>() + " concat");
   }
   EXPECT_EQ(branches, 2U);

@@ -44,10 +44,10 @@ TEST(Prove, CorrectGraphs) {
 
 TEST(Prove, MessagesNameNodeDemandAndBothSides) {
   const std::string_view cat = test::quantized_case("cat").quantized;
-  EXPECT_EQ(
-      verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a_q, %b_q)")),
-      "cat %tokens (vit.py:41 concat): joins bytes of one scale: %b_q has i8 scale 0.003 zp -7, %tokens has i8 scale "
-      "0.05 zp 3");
+  EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a_q, %b_q)")),
+            "cat %tokens (vit.py:41 concat): concatenates bytes and cannot rescale them: %b_q has i8 scale 0.003 zp "
+            "-7, %tokens has i8 scale "
+            "0.05 zp 3");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r) axis=1 : i8[1,4] @q0", "cat(%a_q, %b_r) axis=1 : f32[1,4]")),
             "cat %tokens (vit.py:41 concat): its result is quantized: %tokens is f32[1,4]");
   EXPECT_EQ(verdict(replaced(cat, "cat(%a_q, %b_r)", "cat(%a, %b_r)")),

@@ -205,7 +205,7 @@ TEST_F(Vela, CompileUsesItAndSaysSo) {
   EXPECT_EQ(before["tosa"][0]["operators"], before["delegate_nodes"]);
   EXPECT_GT(before["tosa"][0]["macs"], 700000);
   EXPECT_GT(before["tosa"][0]["transposes"], 0);
-  EXPECT_THAT(isthmus(model).out, HasSubstr("the delegate holds TOSA bytes (TOSABackend): no vela"));
+  EXPECT_THAT(isthmus(model).out, HasSubstr("the delegate holds TOSA bytes (TOSABackend): not compiled by vela"));
 
   const Json graph = Json::parse(isthmus("inspect --json " + (folder_ / "tosa/emg_cascade_0.tosa").string()).out);
   const auto tensors = [](const Json& rows) {
