@@ -1,7 +1,10 @@
-# XNNPACK::XNNPACK, with pthreadpool and cpuinfo: from the project's own .deps/xnnpack where ./dev setup has put one,
-# else from the system. Snapshots before git20241108 cannot express our graphs and count as not found.
+# XNNPACK::XNNPACK, with pthreadpool and cpuinfo: from the project's own .deps/xnnpack where ./dev setup has put one (a
+# toolchain has a folder of its own, ISTHMUS_DEPS), else from the system. Snapshots before git20241108 cannot express our graphs and count as not found.
 
-set(XNNPACK_PREFIX "${CMAKE_SOURCE_DIR}/.deps/xnnpack/usr")
+if(NOT DEFINED ISTHMUS_DEPS)
+  set(ISTHMUS_DEPS "${CMAKE_SOURCE_DIR}/.deps")
+endif()
+set(XNNPACK_PREFIX "${ISTHMUS_DEPS}/xnnpack/usr")
 set(XNNPACK_PLACES "")
 if(EXISTS "${XNNPACK_PREFIX}/include/xnnpack.h")
   set(XNNPACK_PLACES HINTS "${XNNPACK_PREFIX}" NO_DEFAULT_PATH)

@@ -21,6 +21,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # would rightly find, the address sanitizer finds.
   add_compile_options(-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  # Most machines have instructions for a product and a sum with one rounding, which the plain x86-64 has not: results
+  # would differ.
+  add_compile_options(-ffp-contract=off)
+endif()
 add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)  # lets ccache look through precompiled headers

@@ -4,6 +4,7 @@
 # "<folder>/schema/x_generated.h"; no other target sees them. The target generated_headers makes them all.
 
 include_guard(GLOBAL)
+find_program(FLATC flatc REQUIRED)  # this machine's: the imported one is the target machine's
 add_custom_target(generated_headers)
 
 function(isthmus_flatbuffers target)
@@ -15,7 +16,7 @@ function(isthmus_flatbuffers target)
     set(header "${root}/${place}/${name}_generated.h")
     add_custom_command(
       OUTPUT "${header}"
-      COMMAND flatbuffers::flatc --cpp --scoped-enums -o "${root}/${place}" "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+      COMMAND ${FLATC} --cpp --scoped-enums -o "${root}/${place}" "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
       COMMENT "Generating ${place}/${name}_generated.h"
       VERBATIM)

@@ -1,5 +1,5 @@
-# ./dev package: a .deb for the release of Debian that it is made on, and a tarball that runs on any with its glibc or a
-# later one. tools/package/finish does what differs between them.
+# ./dev package: a .deb for the release of Debian that it is made on (not for another machine, since Debian's tools look up
+# what it depends on among the packages that are installed), and a tarball that runs on any with its glibc or a later one. tools/package/finish does what differs between them.
 
 set(CPACK_PACKAGE_NAME isthmus)
 set(CPACK_PACKAGE_VENDOR Isthmus)
@@ -10,7 +10,10 @@ TOSA, and writes programs that ExecuTorch loads. Runs them, and explains every o
 the CPU. The command isthmus, the library for C++, C and Python.")
 set(CPACK_PACKAGE_FILE_NAME "isthmus-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_PACKAGE_DIRECTORY "${CMAKE_BINARY_DIR}/dist")
-set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_GENERATOR TGZ)
+if(NOT CMAKE_CROSSCOMPILING)
+  list(APPEND CPACK_GENERATOR DEB)
+endif()
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 1)
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_BINARY_DIR}/finish_package.cmake")

@@ -9,7 +9,7 @@ has_xnnpack() {
 }
 
 xnnpack_stamp() {
-  cat "$packages_file" tools/setup/{xnnpack.sh,unpack_xnnpack,retarget_version_need.cc} /etc/os-release | sha256sum
+  cat "$packages_file" tools/setup/{xnnpack.sh,unpack,unpack_xnnpack,retarget_version_need.cc} /etc/os-release | sha256sum
 }
 
 # The group of packages that XNNPACK comes with here: the distribution's own, or what unpacks a newer one.
@@ -32,7 +32,7 @@ setup_xnnpack() {
   mkdir -p "$state_dir"
   packages=$(packages_of prefix)
   # shellcheck disable=SC2086  # a list of words
-  if ! with_heartbeat tools/setup/unpack_xnnpack "$xnnpack_prefix.new" "$(debian_mirror)" $packages >"$log"; then
+  if ! with_heartbeat tools/setup/unpack_xnnpack "$xnnpack_prefix.new" "$(dpkg --print-architecture)" "$(debian_mirror)" $packages >"$log"; then
     tail -n 20 "$log" >&2
     die "Could not unpack XNNPACK; the whole log: $log"
   fi
