@@ -6,7 +6,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_
 foreach(row IN LISTS rows)
   string(REGEX MATCH "\\|[ ]*([^ |]+)[ ]*\\|" matched "${row}")
   set(name "${CMAKE_MATCH_1}")
-  if(name STREQUAL "-")
+  if(name MATCHES "^-")
     continue()
   endif()
   unset(ISTHMUS_LIBRARY_${name} CACHE)

@@ -33,29 +33,20 @@ class Folder(unittest.TestCase):
 
 
 class Generated(Folder):
-    def test_every_reason_is_a_section(self):
-        text = (SOURCE / "docs/troubleshooting.md").read_text()
-        codes = re.findall(r'REASON\(\w+,\s*"([^"]+)"', (SOURCE / "src/base/reasons.def").read_text())
-        self.assertGreater(len(codes), 10)
-        for code in codes:
-            self.assertIn(f"\n## {code}\n", text, "tools/docs/reference writes the page anew")
-
-    def test_every_operator_has_a_row(self):
-        text = (SOURCE / "docs/operators.md").read_text()
-        rows = json.loads(isthmus("targets", "--ops", "--json").stdout)["ops"]
-        self.assertGreater(len(rows), 100)
-        for row in rows:
-            self.assertIn(f"\n| {row.get('op', '')} |", text, "tools/docs/reference writes the page anew")
-
-    def test_licences_are_those_of_the_table(self):
-        subprocess.run([SOURCE / "tools/docs/reference", ISTHMUS, self.folder], check=True)
-        page = (SOURCE / "docs/licenses.md").read_text()
-        self.assertEqual(page, (self.folder / "licenses.md").read_text(), "tools/docs/reference writes the page anew")
-        self.assertGreater(page.count("\n| "), 14)
-
-    def test_pages_can_be_written_anew(self):
+    def test_pages_are_what_the_tables_say(self):
         subprocess.run([SOURCE / "tools/docs/reference", ISTHMUS, self.folder], check=True)
         self.assertEqual(sorted(page.name for page in self.folder.iterdir()), ["licenses.md", "operators.md", "troubleshooting.md"])
+        for page in self.folder.iterdir():
+            with self.subTest(page=page.name):
+                self.assertEqual((SOURCE / "docs" / page.name).read_text(), page.read_text(), "tools/docs/reference writes it anew")
+
+    def test_pages_have_every_row(self):
+        codes = re.findall(r'REASON\(\w+,\s*"([^"]+)"', (SOURCE / "src/base/reasons.def").read_text())
+        sections = re.findall(r"^## (.*)$", (SOURCE / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+        self.assertEqual(sections, list(dict.fromkeys(codes)))
+        rows = json.loads(isthmus("targets", "--ops", "--json").stdout)["ops"]
+        self.assertGreater(len(rows), 100)
+        self.assertGreaterEqual((SOURCE / "docs/operators.md").read_text().count("\n| "), len(rows))
 
 
 class Configuration(Folder):
