@@ -2,8 +2,8 @@
 """run_docs.py [--torch] SOURCE BIN PAGE...: runs the commands of documentation pages, page by page, in a folder of their own.
 
 Blocks of `sh` run with bash, with BIN first on the PATH, and stop at the first failure; others are no commands. The folder has
-model.pt2, calib.npz, test.npz, image.npy, and images/ with a folder for each class. With --torch, blocks of `python` run as
-well, and the folder is empty but for images/.
+model.pt2, model.onnx, quantized_qdq.onnx, calib.npz, test.npz, image.npy, and images/ with a folder for each class. With
+--torch, blocks of `python` run as well, and the folder is empty but for images/.
 """
 
 import importlib.util
@@ -42,6 +42,11 @@ def prepare(folder, source, has_torch):
         for name, file in {"model.pt2": "cnn.pt2", "calib.npz": "calib_32.npz", "test.npz": "test_500.npz"}.items():
             shutil.copy(models / file, folder / name)
         np.save(folder / "image.npy", test["input_0"][:1])
+        onnx = source / "tests/fuzz/onnx/seeds"
+        shutil.copy(onnx / "quantized.onnx", folder / "quantized_qdq.onnx")
+        # Its images are of 4 by 4 pixels: here they are of 28 by 28.
+        pixels = (onnx / "cnn.onnx").read_bytes()
+        (folder / "model.onnx").write_bytes(pixels.replace(b"\x0a\x02\x08\x04", b"\x0a\x02\x08\x1c"))
     for i, (image, label) in enumerate(zip(test["input_0"][:IMAGES, 0], test["labels"])):
         path = folder / f"images/{label}/{i:03}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
