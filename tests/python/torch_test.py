@@ -1,7 +1,11 @@
 """What needs torch: programs in memory. Skipped where torch is not installed."""
 
 import importlib.util
+import os
+import signal
 import sys
+import threading
+import time
 import unittest
 
 import isthmus
@@ -74,6 +78,35 @@ class ExportedProgram(unittest.TestCase):
         loader = torch.utils.data.DataLoader(list(zip(torch.cat(self.samples), labels)), batch_size=16)
         program = isthmus.compile(self.exported, calibrate=loader)
         self.assertGreater(isthmus.evaluate(program, self.exported, loader)["top1"], 0.8)
+
+    def test_progress_is_told_and_ends_the_work(self):
+        stages = []
+        program = isthmus.compile(self.exported, calibrate=self.samples, progress=lambda stage, share: stages.append(stage))
+        self.assertIn("calibrate", stages)
+        self.assertIn("<iframe", program._repr_html_())
+        self.assertIn("<iframe", isthmus.check(self.exported)._repr_html_())
+        with self.assertRaises(isthmus.Error):
+            isthmus.compile(self.exported, calibrate=self.samples, progress=lambda stage, share: False)
+
+    def test_interrupt_ends_a_compile(self):
+        started = threading.Event()
+        stages = []
+
+        def interrupt():
+            started.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def show(stage, share):
+            stages.append(stage)
+            started.set()
+            time.sleep(0.05)  # so that the work lasts until the signal is there
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with self.assertRaises(KeyboardInterrupt):
+            isthmus.compile(self.exported, calibrate=self.samples, progress=show)
+        thread.join()
+        self.assertNotEqual(stages, [])
 
     def test_dynamic_batches_run_at_any_size(self):
         sizes = ({0: torch.export.Dim("batch", min=1, max=32)},)
