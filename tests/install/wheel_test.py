@@ -14,6 +14,9 @@ import zipfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools/package"))
+import third_party
+
 BUILD = Path(os.environ["ISTHMUS_BUILD"])
 MODELS = SOURCE / "tests/models/fmnist"
 
@@ -59,6 +62,14 @@ class Wheel(unittest.TestCase):
             for name, path in re.findall(r"^\s*(\S+) => (\S+)", text, re.MULTILINE):
                 if not re.match(r"lib(c|m|stdc\+\+|gcc_s)\.so", name):
                     self.assertEqual(Path(path).parent.resolve(), self.own.resolve(), (file.name, name))
+
+    def test_every_library_has_a_licence(self):
+        libraries = {row.library.lstrip("-") for row in third_party.rows()} - {""}
+        names = [re.match(r"libisthmus_(\w+)\.so", file.name) for file in self.own.iterdir()]
+        names = [name.group(1) for name in names if name]
+        self.assertIn("XNNPACK", names)
+        for name in names:
+            self.assertTrue(any(name.startswith(library) for library in libraries), name)
 
     def test_it_compiles_and_carries_the_command(self):
         environment = {key: value for key, value in os.environ.items() if key != "ISTHMUS_LIBRARY"}
