@@ -27,7 +27,7 @@ endif()
 
 configure_package_config_file(cmake/IsthmusConfig.cmake.in "${CMAKE_BINARY_DIR}/IsthmusConfig.cmake"
                               INSTALL_DESTINATION "${package_folder}" NO_CHECK_REQUIRED_COMPONENTS_MACRO
-                              PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+                              PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/IsthmusConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/IsthmusConfig.cmake" "${CMAKE_BINARY_DIR}/IsthmusConfigVersion.cmake"
         DESTINATION "${package_folder}")

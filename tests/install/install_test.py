@@ -126,6 +126,14 @@ class Users(Installed):
         self.assertNotIn("libisthmus", run("readelf", "-d", program))
         self.check(program)
 
+    def test_cmake_project_finds_the_command(self):
+        project = self.scratch / "command"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(command LANGUAGES CXX)\nfind_package(Isthmus REQUIRED)\n"
+            'message(STATUS "it is ${ISTHMUS_COMMAND}.")\n')
+        self.assertIn(f"it is {self.command}.\n", run("cmake", "-S", project, "-B", project, f"-DCMAKE_PREFIX_PATH={self.prefix}"))
+
     def test_an_unknown_component_is_named(self):
         with self.assertRaisesRegex(AssertionError, "no qqq"):
             self.build("qqq")

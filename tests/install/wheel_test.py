@@ -63,6 +63,11 @@ class Wheel(unittest.TestCase):
                 if not re.match(r"lib(c|m|stdc\+\+|gcc_s)\.so", name):
                     self.assertEqual(Path(path).parent.resolve(), self.own.resolve(), (file.name, name))
 
+    def test_libraries_have_their_names(self):
+        for file in self.own.glob("*.so*"):
+            text = subprocess.run(["readelf", "-d", file], check=True, capture_output=True, text=True).stdout
+            self.assertEqual(re.search(r"SONAME.*\[(.*)\]", text).group(1), file.name)
+
     def test_every_library_has_a_licence(self):
         libraries = {row.library.lstrip("-") for row in third_party.rows()} - {""}
         names = [re.match(r"libisthmus_(\w+)\.so", file.name) for file in self.own.iterdir()]
