@@ -1,4 +1,4 @@
-"""Opens reports in a real browser: ./dev test browser. Usage: report_test.py ISTHMUS [FOLDER FOR SCREENSHOTS]"""
+"""Opens reports in a real browser: ./dev test browser. Usage: report_test.py ISTHMUS [FOLDER FOR SCREENSHOTS [TEST...]]"""
 import os
 import pathlib
 import subprocess
@@ -57,9 +57,9 @@ class Pages(unittest.TestCase):
     def focused(self):
         return self.browser.script("return document.activeElement.getAttribute('aria-label') || document.activeElement.id")
 
-    def shoot(self, name):
+    def shoot(self, name, css=None):
         if SHOTS:
-            self.browser.screenshot(os.path.join(SHOTS, name + ".png"))
+            self.browser.screenshot(os.path.join(SHOTS, name + ".png"), css)
 
     def test_the_verdict_comes_first(self):
         page = self.open(self.island)
@@ -87,13 +87,20 @@ class Pages(unittest.TestCase):
         page.click("button[aria-label='Fit the whole graph']")  # what is outside of the picture cannot be clicked
         page.click("#item-n" + str(self.index_of("relu_4")))
         detail = page.text("#detail")
-        for words in ("runs on the CPU", "Why it is on the CPU", "no form of it for XNNPACK", "1 delegate instead of 2",
+        for words in ("runs on the CPU", "Why it is on the CPU", "cannot lower this operator to XNNPACK", "1 delegate instead of 2",
                       "What calibration saw", "gen_corpus.py:547"):
             self.assertIn(words, detail)
         page.click("#item-n" + str(self.index_of("concat")))
         detail = page.text("#detail")
         for words in ("scale", "zero point", "shares its scale with", "SQNR here", "int8"):
             self.assertIn(words, detail)
+
+    def test_the_pictures_of_the_concepts_page(self):
+        page = self.open(self.island, "#node=relu_4")
+        self.assertIn("runs on the CPU", page.text("#detail"))
+        self.shoot("concepts-graph", ".workspace")
+        self.assertIn("concat", page.text("#groups details"))
+        self.shoot("concepts-scales", "#groups")
 
     def index_of(self, name):
         return self.browser.script("return JSON.parse(document.getElementById('data').textContent)"
@@ -179,7 +186,7 @@ class Pages(unittest.TestCase):
 
     def test_what_eval_finds(self):
         page = self.open(self.eval)
-        self.assertIn("% of the classes are right", page.text("h1"))
+        self.assertIn("top-1 accuracy is ", page.text("h1"))
         self.assertIn("Same as float", page.text("#figures"))
         self.assertIn("output_0", page.text("#outputs"))
 
@@ -239,4 +246,4 @@ if __name__ == "__main__":
     SHOTS = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
     if SHOTS:
         os.makedirs(SHOTS, exist_ok=True)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

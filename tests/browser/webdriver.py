@@ -95,9 +95,14 @@ class Browser:
                 raise AssertionError(f"after {seconds} s still not: {condition}")
             time.sleep(0.05)
 
-    def screenshot(self, path):
+    def screenshot(self, path, css=None):
+        """Of the window, or of one element, which must fit into it."""
+        place = "/screenshot"
+        if css:
+            self.script("document.querySelector('header').style.position = 'static'")  # it would lie over the element
+            place = f"/element/{self.find(css)}/screenshot"
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self.do("GET", "/screenshot")))
+            file.write(base64.b64decode(self.do("GET", place)))
 
     def errors(self):
         """What the console got since the last call, apart from plain messages."""
