@@ -64,7 +64,7 @@ class Pages(unittest.TestCase):
     def test_the_verdict_comes_first(self):
         page = self.open(self.island)
         self.assertEqual(page.text("h1"), "1 of 18 operators falls back to the CPU; 2 delegates on XNNPACK")
-        self.assertIn("outputs keep", page.text(".reasons"))
+        self.assertIn("outputs have SQNR", page.text(".reasons"))
         labels = page.script("return [...document.querySelectorAll('.tile dt')].map((one) => one.textContent)")
         self.assertLessEqual({"Target", "Delegates", "On the CPU", "Program", "Memory", "Accuracy"}, set(labels))
         self.assertIn("sort", page.text("#fallbacks tbody tr"))
@@ -187,7 +187,7 @@ class Pages(unittest.TestCase):
     def test_what_eval_finds(self):
         page = self.open(self.eval)
         self.assertIn("top-1 accuracy is ", page.text("h1"))
-        self.assertIn("Same as float", page.text("#figures"))
+        self.assertIn("Agreement with float", page.text("#figures"))
         self.assertIn("output_0", page.text("#outputs"))
 
     def test_nothing_is_loaded(self):
