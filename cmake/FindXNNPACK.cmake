@@ -1,5 +1,6 @@
 # XNNPACK::XNNPACK, with pthreadpool and cpuinfo: from the project's own .deps/xnnpack where ./dev setup has put one (a
-# toolchain has a folder of its own, ISTHMUS_DEPS), else from the system. Snapshots before git20241108 cannot express our graphs and count as not found.
+# toolchain has ISTHMUS_DEPS instead of .deps), else from the system. Snapshots before git20241108 cannot express our
+# graphs and count as not found.
 
 if(NOT DEFINED ISTHMUS_DEPS)
   set(ISTHMUS_DEPS "${CMAKE_SOURCE_DIR}/.deps")

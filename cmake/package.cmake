@@ -1,5 +1,6 @@
 # ./dev package: a .deb for the release of Debian that it is made on (not for another machine, since Debian's tools look up
-# what it depends on among the packages that are installed), and a tarball that runs on any with its glibc or a later one. tools/package/finish does what differs between them.
+# what it depends on among the packages that are installed), and a tarball that runs on any with its glibc or a later one.
+# tools/package/finish does what differs between them.
 
 set(CPACK_PACKAGE_NAME isthmus)
 set(CPACK_PACKAGE_VENDOR Isthmus)
