@@ -19,12 +19,19 @@ std::uint64_t Constant::content_hash() const {
   return XXH3_64bits_withSeed(bytes.bytes().data(), bytes.size(), XXH3_64bits(header.data(), header.size()));
 }
 
+void Graph::reserve_like(const Graph& other) {
+  values_.reserve(other.values_.size());
+  nodes_.reserve(other.nodes_.size());
+  constants_.reserve(other.constants_.size());
+  by_name_.reserve(other.values_.size());
+}
+
 ValueId Graph::add_value(std::string name, TensorType type, ValueKind kind, std::size_t index) {
   CHECK(is_value_name(name), "'" + name + "' is not a name of a value");
   CHECK(values_.size() < std::numeric_limits<std::uint32_t>::max(), "too many values");
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
-  const bool is_new = by_name_.emplace(name, id).second;
-  CHECK(is_new, "two values are named " + name);
+  CHECK(!find(name), "two values are named " + name);
+  by_name_.add(name, id);
   values_.push_back({std::move(name), std::move(type), kind, static_cast<std::uint32_t>(index)});
   return id;
 }
@@ -89,33 +96,31 @@ void Graph::add_output(Output output) { outputs_.push_back(std::move(output)); }
 void Graph::rename(ValueId id, std::string name) {
   Value& value = values_[id.index];
   if (value.name == name) return;
-  CHECK(is_value_name(name) && !by_name_.contains(name), "'" + name + "' cannot be the name of another value");
-  by_name_.erase(value.name);
-  by_name_.emplace(name, id);
+  CHECK(is_value_name(name) && !find(name), "'" + name + "' cannot be the name of another value");
+  by_name_.remove(value.name, id);
+  by_name_.add(name, id);
   value.name = std::move(name);
 }
 
 std::string Graph::unused_name(std::string_view stem) const {
-  if (!by_name_.contains(stem)) return std::string(stem);
+  if (!find(stem)) return std::string(stem);
   const auto name = [&](std::size_t number) { return fmt::format("{}.{}", stem, number); };
   // Numbers are mostly taken without gaps: the first free one is found in as many steps as it has digits.
   std::size_t taken = 1;
   std::size_t free = 2;
-  while (by_name_.contains(name(free))) {
+  while (find(name(free))) {
     taken = free;
     free *= 2;
   }
   while (free - taken > 1) {
     const std::size_t middle = taken + (free - taken) / 2;
-    (by_name_.contains(name(middle)) ? taken : free) = middle;
+    (find(name(middle)) ? taken : free) = middle;
   }
   return name(free);
 }
 
 std::optional<ValueId> Graph::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return std::nullopt;
-  return found->second;
+  return by_name_.find(name, [&](ValueId id) -> std::string_view { return values_[id.index].name; });
 }
 
 const Node* Graph::producer(ValueId id) const {

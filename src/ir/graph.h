@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "ir/attrs.h"
 #include "ir/exprs.h"
 #include "ir/ids.h"
+#include "ir/name_index.h"
 #include "ir/op.h"
 #include "ir/types.h"
 
@@ -86,6 +86,8 @@ class Graph {
   Exprs& exprs() { return exprs_; }
   const Exprs& exprs() const { return exprs_; }
 
+  // For as many values and nodes as another graph has: its copy will have about as many.
+  void reserve_like(const Graph& other);
   // Building, in execution order. Names must be new and inputs must exist: anything else is our caller's mistake.
   ValueId add_input(std::string name, TensorType type);
   ValueId add_state(std::string name, TensorType type, Constant initial);
@@ -139,11 +141,7 @@ class Graph {
   std::vector<GraphState> states_;
   std::vector<Output> outputs_;
   std::map<std::string, ValueId, std::less<>> aliases_;
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
-  };
-  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> by_name_;
+  NameIndex by_name_;
 };
 
 // Letters, digits, '_' and '.', and every byte of a non-ASCII letter; not empty.

@@ -6,6 +6,7 @@
 namespace isthmus {
 
 Rewriter::Rewriter(const Graph& source) : source_(source), map_(source.values().size()) {
+  graph_.reserve_like(source);
   graph_.exprs() = source.exprs();
   for (const ValueId input : source.inputs()) {
     map_[input.index] = graph_.add_input(source[input].name, source[input].type);
@@ -130,6 +131,7 @@ Needs needs_of(const Graph& graph) {
 Graph without_dead_code(const Graph& graph) {
   const auto [is_needed, is_kept] = needs_of(graph);
   Graph result;
+  result.reserve_like(graph);
   result.exprs() = graph.exprs();
   std::vector<ValueId> map(graph.values().size());
   for (const ValueId input : graph.inputs()) map[input.index] = result.add_input(graph[input].name, graph[input].type);
