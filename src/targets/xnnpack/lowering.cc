@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/sha256.h"
 #include "engines/xnnpack/builder.h"
@@ -294,9 +296,11 @@ Layout layout_of(const Graph& graph, const Segment& segment) {
 Expected<LoweredSegment> lower(const Graph& graph, const Segment& segment) {
   Layout layout = layout_of(graph, segment);
   Translation made = TRY(Lowering(graph, segment, layout).run());
+  std::unordered_map<std::string_view, Blob> by_key;
+  for (const pte::NamedData& data : made.named_data) by_key.emplace(data.key, data.bytes);
   const auto named_data = [&](const std::string& key) -> std::optional<Blob> {
-    const auto found = std::ranges::find(made.named_data, key, &pte::NamedData::key);
-    return found == made.named_data.end() ? std::nullopt : std::optional(found->bytes);
+    const auto found = by_key.find(key);
+    return found == by_key.end() ? std::nullopt : std::optional(found->second);
   };
   BuildOptions options;
   options.describe = [&](const xnn::Node& node) {
