@@ -84,8 +84,8 @@ Expected<Program> program_of(Session session) {
   CompileSummary summary = summarize(session);
   add_file(summary, "", session);
   const Compiled& compiled = session.compiled();
-  Blob bytes = Blob::owning(compiled.bytes);
-  Blob runnable = compiled.unfinished_bytes.empty() ? bytes : Blob::owning(compiled.unfinished_bytes);
+  Blob bytes = Blob::owning_block(compiled.bytes);
+  Blob runnable = compiled.unfinished_bytes.empty() ? bytes : Blob::owning_block(compiled.unfinished_bytes);
   OpenFile file{session.file(), std::move(bytes), FileKind::kProgram};
   std::string json = to_json(summary);
   Report report = report_of(std::move(json), std::move(summary), std::move(session));

@@ -15,11 +15,15 @@
 #include "base/output_file.h"
 
 namespace isthmus {
-Blob Blob::owning(std::vector<std::byte> bytes) {
-  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+
+template <class Bytes>
+Blob Blob::owned(Bytes bytes) {
+  auto owner = std::make_shared<const Bytes>(std::move(bytes));
   const std::span<const std::byte> view = *owner;
   return {view, std::move(owner)};
 }
+Blob Blob::owning(std::vector<std::byte> bytes) { return owned(std::move(bytes)); }
+Blob Blob::owning_block(LargeBytes bytes) { return owned(std::move(bytes)); }
 
 std::optional<Blob> Blob::part(std::uint64_t offset, std::uint64_t size) const {
   if (offset > bytes_.size() || size > bytes_.size() - offset) return std::nullopt;

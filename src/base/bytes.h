@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/block.h"
 #include "base/expected.h"
 
 namespace isthmus {
@@ -25,6 +26,7 @@ class Blob {
   Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}
 
   static Blob owning(std::vector<std::byte> bytes);
+  static Blob owning_block(LargeBytes bytes);
 
   std::span<const std::byte> bytes() const { return bytes_; }
   std::size_t size() const { return bytes_.size(); }
@@ -34,6 +36,9 @@ class Blob {
   std::optional<Blob> part(std::uint64_t offset, std::uint64_t size) const;
 
  private:
+  template <class Bytes>
+  static Blob owned(Bytes bytes);
+
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
 };

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/block.h"
 #include "base/check.h"
 
 namespace isthmus {
@@ -85,12 +86,12 @@ Blob contiguous_bytes(const TensorView& tensor) {
     CHECK(part.has_value(), "a tensor view reaches past its storage");
     return *part;
   }
-  std::vector<std::byte> out(count * item);
+  const std::shared_ptr<std::byte> block = make_block(count * item);
   const std::byte* const source = tensor.storage.bytes().data() + start;
   std::vector<std::int64_t> index(tensor.sizes.size(), 0);
   std::int64_t position = 0;
   for (std::size_t element = 0; element < count; ++element) {
-    std::memcpy(out.data() + element * item, source + static_cast<std::size_t>(position) * item, item);
+    std::memcpy(block.get() + element * item, source + static_cast<std::size_t>(position) * item, item);
     for (std::size_t axis = index.size(); axis-- > 0;) {
       position += tensor.strides[axis];
       if (++index[axis] < tensor.sizes[axis]) break;
@@ -98,7 +99,7 @@ Blob contiguous_bytes(const TensorView& tensor) {
       index[axis] = 0;
     }
   }
-  return Blob::owning(std::move(out));
+  return {{block.get(), count * item}, block};
 }
 
 }  // namespace isthmus

@@ -3,9 +3,9 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include "base/block.h"
 
 namespace isthmus {
 
@@ -13,11 +13,9 @@ Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), si
   for (const std::int64_t size : sizes_) count_ *= size;
   const std::size_t bytes = static_cast<std::size_t>(count_) * size_of(dtype);
   if (bytes == 0) return;
-  // Untouched zero pages cost nothing.
-  own_ = static_cast<std::byte*>(std::calloc(bytes, 1));
-  if (own_ == nullptr) throw std::bad_alloc();
-  blob_ = Blob({own_, bytes},
-               std::shared_ptr<const void>(own_, [](const void* start) { std::free(const_cast<void*>(start)); }));
+  const std::shared_ptr<std::byte> block = make_block(bytes);
+  own_ = block.get();
+  blob_ = Blob({own_, bytes}, block);
 }
 
 Tensor Tensor::over(DType dtype, std::vector<std::int64_t> sizes, std::byte* memory) {

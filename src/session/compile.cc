@@ -26,7 +26,7 @@ std::vector<Tensor> trial_inputs(const run::Method& method, const std::vector<st
 }
 
 // Reads the file as any other file is read, and runs it once.
-Expected<std::shared_ptr<run::Method>> try_out(const std::vector<std::byte>& bytes,
+Expected<std::shared_ptr<run::Method>> try_out(const LargeBytes& bytes,
                                                const std::vector<std::optional<TensorView>>& examples,
                                                pthreadpool* threads) {
   run::LoadOptions options;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/block.h"
 #include "base/expected.h"
 #include "formats/executorch/pte.h"
 #include "ir/graph.h"
@@ -29,9 +30,9 @@ struct Compiled {
   Compiled& operator=(Compiled&&) = default;
   ~Compiled() = default;
 
-  std::vector<std::byte> bytes;  // of the program file
+  LargeBytes bytes;  // of the program file
   // Of the same program before its delegates were finished, which this machine can run; empty where `bytes` are those.
-  std::vector<std::byte> unfinished_bytes;
+  LargeBytes unfinished_bytes;
   std::string finished_by;                 // the name of the step; empty where there was none
   std::vector<FinishedDelegate> finished;  // what it made of each delegate
   std::vector<DelegateSummary> delegates;
@@ -41,7 +42,7 @@ struct Compiled {
   pte::Program program;                 // what the runnable bytes hold, without places in memory
   std::vector<StageTime> times;
 
-  const std::vector<std::byte>& runnable() const { return unfinished_bytes.empty() ? bytes : unfinished_bytes; }
+  const LargeBytes& runnable() const { return unfinished_bytes.empty() ? bytes : unfinished_bytes; }
 };
 
 // Every delegate has been built by the local runtime, and the whole file was read back and run on `examples` (on

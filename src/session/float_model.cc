@@ -64,7 +64,7 @@ Expected<RunnerMaker> FloatModel::runners() {
   if (is_whole) {
     if (auto compiled = compile(in_float, local_float_target(), examples_, nullptr)) {
       append_times(times_, compiled->times);
-      const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(compiled->bytes));
+      const auto bytes = std::make_shared<LargeBytes>(std::move(compiled->bytes));
       runners_ = program_runners(Blob(*bytes, bytes), nullptr, compiled->method);
       return *runners_;
     }

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(isthmus::pte::looks_like_program(file));
   auto bytes = isthmus::pte::write_program(*program);
   require(bytes.has_value());
-  const auto again = isthmus::pte::read_program(isthmus::Blob::owning(*std::move(bytes)));
+  const auto again = isthmus::pte::read_program(isthmus::Blob::owning_block(*std::move(bytes)));
   require(again.has_value() && again->plans.size() == program->plans.size());
   const isthmus::run::LoadOptions options{.max_bytes = 1 << 20, .max_instructions = 200, .max_work = 1 << 20};
   for (std::size_t i = 0; i < program->plans.size(); ++i) {

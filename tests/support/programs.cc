@@ -85,7 +85,7 @@ void ProgramBuilder::add(pte::Instruction instruction) {
 Blob ProgramBuilder::file() const {
   auto bytes = pte::write_program(program);
   if (!bytes) throw std::runtime_error(bytes.error().text());
-  return Blob::owning(*std::move(bytes));
+  return Blob::owning_block(*std::move(bytes));
 }
 
 ProgramBuilder plus_one() {

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "engines/xnnpack/packed_memory.h"
+
 namespace isthmus::xnnpack {
 
 Expected<void> initialize() {
-  static const xnn_status status = xnn_initialize(nullptr);
+  static const xnn_status status = xnn_initialize(&packed_memory());
   if (status == xnn_status_success) return {};
   return fail(ErrorKind::kEnvironment,
               fmt::format("XNNPACK cannot start: {} (are /proc and /sys mounted?)", words(status)));

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/block.h"
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "base/expected.h"
@@ -168,6 +169,6 @@ struct WriteOptions {
 };
 
 // The bytes of the file: equal programs give equal bytes, equal blobs are stored once. Fails where `verify` does.
-Expected<std::vector<std::byte>> write_program(const Program& program, const WriteOptions& options = {});
+Expected<LargeBytes> write_program(const Program& program, const WriteOptions& options = {});
 
 }  // namespace isthmus::pte

@@ -26,7 +26,7 @@ std::uint64_t round_up(std::uint64_t size, std::uint64_t alignment) {
   return (size + alignment - 1) & ~(alignment - 1);
 }
 
-void append_aligned(std::vector<std::byte>& out, std::span<const std::byte> bytes, std::uint64_t alignment) {
+void append_aligned(LargeBytes& out, std::span<const std::byte> bytes, std::uint64_t alignment) {
   out.resize(round_up(out.size(), alignment));
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
@@ -50,7 +50,7 @@ class Segments {
   }
 
   std::uint64_t size() const { return end_; }
-  void append_to(std::vector<std::byte>& out) const {
+  void append_to(LargeBytes& out) const {
     const std::size_t base = out.size();
     for (const Row& row : rows_) {
       if (row.blob.size() == 0) continue;
@@ -78,7 +78,7 @@ class Segments {
 // Constants one after another, equal ones once, and where each begins.
 struct Packed {
   std::vector<std::uint64_t> offsets;
-  std::vector<std::byte> bytes;
+  LargeBytes bytes;
 };
 
 bool is_zero(const Blob& blob) {
@@ -118,16 +118,16 @@ class Writer {
   Writer(const Program& program, const WriteOptions& options)
       : program_(program), alignment_(options.segment_alignment), segments_(options.segment_alignment) {}
 
-  std::vector<std::byte> run() {
+  LargeBytes run() {
     // The segments come first, as the tables name them: constants, initial values, delegates, named data.
     Packed constants = pack(program_.constants);
-    const std::uint32_t constant_segment = segments_.add(Blob::owning(std::move(constants.bytes)));
+    const std::uint32_t constant_segment = segments_.add(Blob::owning_block(std::move(constants.bytes)));
     const auto parts = builder_.CreateVector(constants.offsets);
     const auto constant_parts = pte_wire::CreateParts(builder_, constant_segment, parts);
     Offset<flatbuffers::Vector<Offset<pte_wire::Parts>>> mutable_data = 0;
     if (program_.initial_values.size() > 1) {
       Packed initial = pack(with_shared_zeros(program_.initial_values));
-      const std::uint32_t segment = segments_.add(Blob::owning(std::move(initial.bytes)));
+      const std::uint32_t segment = segments_.add(Blob::owning_block(std::move(initial.bytes)));
       const std::vector tables{pte_wire::CreateParts(builder_, segment, builder_.CreateVector(initial.offsets))};
       mutable_data = builder_.CreateVector(tables);
     }
@@ -149,9 +149,9 @@ class Writer {
   }
 
  private:
-  std::vector<std::byte> assemble() const {
+  LargeBytes assemble() const {
     const auto* start = reinterpret_cast<const std::byte*>(builder_.GetBufferPointer());
-    std::vector<std::byte> out(start, start + builder_.GetSize());
+    LargeBytes out(start, start + builder_.GetSize());
     if (segments_.size() == 0) return out;
     // A multiple of every alignment inside the flatbuffer, so that what follows keeps it.
     out.insert(out.begin() + kHeaderOffset, kHeaderBytes, std::byte{0});
@@ -169,10 +169,10 @@ class Writer {
     return out;
   }
   template <class Number>
-  static void put(std::vector<std::byte>& out, std::size_t offset, Number number) {
+  static void put(LargeBytes& out, std::size_t offset, Number number) {
     flatbuffers::WriteScalar(out.data() + offset, number);
   }
-  static std::uint32_t get_root(const std::vector<std::byte>& out) {
+  static std::uint32_t get_root(const LargeBytes& out) {
     return flatbuffers::ReadScalar<std::uint32_t>(out.data());
   }
 
@@ -371,7 +371,7 @@ Expected<void> check_size(const Program& program) {
 
 }  // namespace
 
-Expected<std::vector<std::byte>> write_program(const Program& program, const WriteOptions& options) {
+Expected<LargeBytes> write_program(const Program& program, const WriteOptions& options) {
   if (!std::has_single_bit(options.segment_alignment) || options.segment_alignment < kConstantAlignment) {
     return bad_input(fmt::format("segments aligned to {}", options.segment_alignment));
   }

@@ -1,9 +1,7 @@
 // The bytes of the program file.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
+#include "base/block.h"
 #include "base/expected.h"
 #include "formats/executorch/pte.h"
 #include "program/emit/memory_plan.h"
@@ -11,7 +9,7 @@
 namespace isthmus {
 
 struct Emitted {
-  std::vector<std::byte> bytes;
+  LargeBytes bytes;
   MemoryPlan memory;
 };
 

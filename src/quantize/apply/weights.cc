@@ -322,8 +322,8 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   const bool is_joint = has_moments(layout, options);
   JointRounding joint(options, layout.channels);
   const std::size_t window = window_of(weights, layout);
-  std::vector<std::byte> bytes(numbers.size());
-  const std::span<std::int8_t> quantized(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size());
+  Tensor rounded(DType::kI8, weights.sizes);
+  const std::span<std::int8_t> quantized = rounded.mutable_data<std::int8_t>();
   std::vector<std::byte> bias_bytes(outputs * sizeof(std::int32_t));
   std::vector<float> bias_scales;
   std::vector<std::byte> float_bytes(outputs * sizeof(float));
@@ -366,7 +366,7 @@ QuantizedLayer quantize_layer(const Node& node, const TensorView& weights, const
   }
   const bool has_list = scales.size() > 1 || (options.per_channel && outputs == 1);
   const std::int32_t axis = has_list ? *weight_axis_of(node, weights) : -1;
-  return {view_of(DType::kI8, weights.sizes, std::move(bytes)),
+  return {rounded.view(),
           {scales, 0, axis},
           view_of(DType::kI32, {static_cast<std::int64_t>(outputs)}, std::move(bias_bytes)),
           {bias_scales, 0, has_list ? 0 : -1},

@@ -107,7 +107,7 @@ void expect_equal(const pte::Program& found, const pte::Program& expected) {
 Blob written(const pte::Program& program, const pte::WriteOptions& options = {}) {
   auto file = pte::write_program(program, options);
   EXPECT_TRUE(file.has_value()) << file.error().text();
-  return Blob::owning(file ? *std::move(file) : std::vector<std::byte>());
+  return Blob::owning_block(file ? *std::move(file) : LargeBytes());
 }
 
 template <class Number>
