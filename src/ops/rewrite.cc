@@ -65,25 +65,6 @@ Expected<void> check_names(std::span<const Rewrite> rewrites, const RewriteNames
 
 }  // namespace
 
-FoldingBudget FoldingBudget::of(const Graph& graph) {
-  std::uint64_t bytes = 0;
-  std::set<const std::byte*> counted;  // a view may show few bytes as many, and several views may show the same
-  for (const Constant& constant : graph.constants()) {
-    if (!constant.data || !counted.insert(constant.data->storage.bytes().data()).second) continue;
-    bytes += constant.data->storage.size();
-  }
-  constexpr std::uint64_t kSmallestSteps = std::uint64_t{1} << 32;
-  constexpr std::uint64_t kSmallestBytes = std::uint64_t{1} << 30;
-  return {kSmallestSteps + 64 * bytes, kSmallestBytes + 16 * bytes};
-}
-
-bool FoldingBudget::take(std::uint64_t wanted_steps, std::uint64_t wanted_bytes) {
-  if (wanted_steps > steps || wanted_bytes > bytes) return false;
-  steps -= wanted_steps;
-  bytes -= wanted_bytes;
-  return true;
-}
-
 const TensorView* Site::constant(std::size_t i) const {
   const Constant* found = graph().constant(inputs[i]);
   return found == nullptr || !found->data ? nullptr : &*found->data;

@@ -14,6 +14,7 @@
 #include "ir/rewriter.h"
 #include "ops/emitter.h"
 #include "ops/equal_nodes.h"
+#include "ops/folding.h"
 
 namespace isthmus {
 
@@ -24,17 +25,6 @@ struct TargetForms {
   bool (*has_form)(Op op) = nullptr;
   // Whether the target refuses the node for its form, so that another form may help.
   bool (*needs_other_form)(const Graph& graph, const Node& node) = nullptr;
-};
-
-// What computing constants may cost in one run of rewrites: a small file must not keep the compiler busy for hours, nor
-// fill its memory. In proportion to the bytes that the graph has, and enough for every small one.
-struct FoldingBudget {
-  std::uint64_t steps = 0;  // elements made or read, and products
-  std::uint64_t bytes = 0;  // of results
-
-  static FoldingBudget of(const Graph& graph);
-  // False where it is not left; then nothing is taken.
-  bool take(std::uint64_t wanted_steps, std::uint64_t wanted_bytes);
 };
 
 // One node of the old graph, seen from the new graph that already holds everything before it.

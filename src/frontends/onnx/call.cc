@@ -262,13 +262,16 @@ Expected<void> Loader::fold(std::size_t first_node, std::vector<ValueId>& result
   for (std::size_t i = first_node; i < inner_.nodes().size(); ++i) {
     const isthmus::Node node = inner_.nodes()[i];  // a copy: constants are added below
     if (node.op == Op::kForeign || is_conversion(node) || !is_small(inner_.type(node.outputs[0]))) continue;
-    std::vector<isthmus::Tensor> inputs;
+    std::vector<const TensorView*> constants;
     for (const ValueId input : node.inputs) {
       const Constant* constant = inner_.constant(now(input));
       if (constant == nullptr || !constant->data) break;
-      inputs.push_back(isthmus::Tensor::from(*constant->data));
+      constants.push_back(&*constant->data);
     }
-    if (inputs.size() != node.inputs.size()) continue;
+    // Canonicalize has more to spend, in proportion to the file.
+    if (constants.size() != node.inputs.size() || !folding_.take(folding_steps(inner_, node), 0)) continue;
+    std::vector<isthmus::Tensor> inputs;
+    for (const TensorView* constant : constants) inputs.push_back(isthmus::Tensor::from(*constant));
     const ValueId output = node.outputs[0];
     const auto result = evaluate_node(inner_, node, inputs, {});
     // What cannot be computed here (an index out of range) is left to the run, where it is an error with a place.

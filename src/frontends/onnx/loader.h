@@ -16,6 +16,7 @@
 #include "base/expected.h"
 #include "formats/onnx/onnx.h"
 #include "ir/graph.h"
+#include "ops/folding.h"
 #include "ops/onnx/structure.h"
 
 namespace isthmus::onnx {
@@ -104,6 +105,7 @@ class Loader {
 
   const Model& model_;
   Diagnostics& diagnostics_;
+  FoldingBudget folding_;
   isthmus::Graph outer_;
   isthmus::Graph inner_;
   std::vector<Scope> scopes_;

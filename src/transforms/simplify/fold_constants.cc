@@ -32,36 +32,6 @@ bool is_worth_storing(const Site& site, std::uint64_t bytes) {
   return bytes <= available;
 }
 
-// How many numbers of its inputs make one of its result, where these are more than its inputs have in all.
-std::uint64_t terms(const Site& site) {
-  const OpDef& row = def(site.node.op);
-  const auto shape = [&](std::size_t i) { return site.graph().type(site.inputs[i]).shape; };
-  if (row.weight_axes) {
-    const Shape weight = shape(1);
-    const auto axis = static_cast<std::size_t>(row.weight_axes->outputs);
-    const auto outputs = axis < weight.size() && weight[axis].is_fixed() ? weight[axis].value() : 1;
-    return element_count(weight) / static_cast<std::uint64_t>(std::max<std::int64_t>(outputs, 1));
-  }
-  if (row.flow == QFlow::kComputes && !row.is_elementwise && site.inputs.size() > 1) {  // products
-    std::uint64_t longest = 1;
-    for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-      for (const Dim dim : shape(i)) longest = std::max(longest, element_count({dim}));
-    }
-    return longest;
-  }
-  if (row.channels == ChannelAxis::kSecond) return element_count(shape(0), std::min<std::size_t>(2, shape(0).size()));
-  return 1;
-}
-
-// An upper bound of what the kernel does.
-std::uint64_t steps_of(const Site& site) {
-  auto steps = multiply_sizes(element_count(site.result().shape), terms(site));
-  for (const ValueId input : site.inputs) {
-    if (steps) steps = add_sizes(*steps, element_count(site.graph().type(input).shape));
-  }
-  return steps.value_or(~std::uint64_t{0});
-}
-
 }  // namespace
 
 Replacement fold_constants(const Site& site) {
@@ -69,7 +39,9 @@ Replacement fold_constants(const Site& site) {
     if (site.constant(i) == nullptr) return unchanged();
   }
   const auto bytes = multiply_sizes(element_count(site.result().shape), size_of(site.result().dtype));
-  if (!bytes || !is_worth_storing(site, *bytes) || !site.folding.take(steps_of(site), *bytes)) return unchanged();
+  if (!bytes || !is_worth_storing(site, *bytes) ||
+      !site.folding.take(folding_steps(site.rewriter.source(), site.node), *bytes))
+    return unchanged();
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < site.inputs.size(); ++i) inputs.push_back(Tensor::from(*site.constant(i)));
   // What cannot be computed here (an index out of range) is left to the run, where it is an error with a place.
