@@ -27,7 +27,9 @@ class Stopwatch {
 
 class Executor {
  public:
-  Executor(Method::State& state, const anatomy::Show& show) : state_(state), show_(show) {}
+  Executor(Method::State& state, const anatomy::Show& show) : state_(state), show_(show) {
+    if (!is_straight(*state.plan)) live_.emplace(state);
+  }
 
   Expected<void> run() {
     std::uint64_t left = state_.options.max_instructions;
@@ -40,17 +42,20 @@ class Executor {
         }
         const std::size_t at = next++;
         place_ = {i, at};
-        const auto jump =
-            TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[at]),
-                       [&] { return fmt::format("instruction {}", at); }));
+        const auto jump = TRY(within(step(chain.instructions[at]), [&] { return fmt::format("instruction {}", at); }));
         if (jump) next = *jump;
       }
     }
-    return {};
+    return live_ ? live_->end() : Expected<void>();
   }
 
  private:
   using Jump = std::optional<std::uint32_t>;
+
+  Expected<Jump> step(const pte::Instruction& instruction) {
+    if (live_) TRY(live_->step(instruction));
+    return std::visit([this](const auto& call) { return step(call); }, instruction);
+  }
 
   Expected<Jump> step(const pte::KernelCall& call) {
     const host::Kernel& kernel = *state_.kernels[call.operator_index];
@@ -148,6 +153,7 @@ class Executor {
 
   Method::State& state_;
   const anatomy::Show& show_;
+  std::optional<LiveTensors> live_;  // of a plan that is not straight; the loader has seen all of others
   std::pair<std::size_t, std::size_t> place_;  // chain and instruction
 };
 

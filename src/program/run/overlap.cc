@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "base/union_find.h"
 
 namespace isthmus::run {
 namespace {
@@ -29,139 +26,141 @@ std::optional<Range> range_of(const Slot& slot) {
   return Range{begin, begin + static_cast<std::uint64_t>(tensor->max_elements) * size_of(tensor->dtype)};
 }
 
-// Which tensor wrote each byte last, instruction by instruction.
-class Writers {
- public:
-  explicit Writers(const Method::State& state)
-      : state_(state), same_(state.slots.size()), is_defined_(state.slots.size(), false) {}
+}  // namespace
 
-  Expected<void> run() {
-    for (const pte::ValueIndex input : state_.tensor_inputs) write(input);
-    const auto states = [&](auto visit) {
-      for (pte::ValueIndex i = 0; i < state_.plan->values.size(); ++i) {
-        const auto* tensor = std::get_if<pte::Tensor>(&state_.plan->values[i]);
-        if (tensor != nullptr && tensor->is_state()) visit(i);
-      }
-    };
-    states([&](pte::ValueIndex i) { write(i); });
-    for (const pte::Chain& chain : state_.plan->chains) {
-      for (std::size_t i = 0; i < chain.instructions.size(); ++i) {
-        TRY(within(std::visit([this](const auto& call) { return step(call); }, chain.instructions[i]),
-                   [&] { return fmt::format("instruction {}", i); }));
-      }
-    }
-    Expected<void> kept;
-    const auto keep = [&](std::string_view what, pte::ValueIndex i) {
-      if (kept) kept = within(read(i), [&] { return fmt::format("{} {}", what, i); });
-    };
-    for (const pte::ValueIndex output : state_.plan->outputs) keep("output", output);
-    states([&](pte::ValueIndex i) { keep("state", i); });
-    return kept;
-  }
+LiveTensors::LiveTensors(const Method::State& state)
+    : state_(state), same_(state.slots.size()), is_defined_(state.slots.size(), false) {
+  for (const pte::ValueIndex input : state_.tensor_inputs) write(input);
+  each_state([&](pte::ValueIndex i) { write(i); });
+}
 
- private:
-  struct Piece {
-    std::uintptr_t end;
-    pte::ValueIndex writer;
+Expected<void> LiveTensors::step(const pte::Instruction& instruction) {
+  return std::visit([this](const auto& call) { return step(call); }, instruction);
+}
+
+Expected<void> LiveTensors::end() {
+  Expected<void> kept;
+  const auto keep = [&](std::string_view what, pte::ValueIndex i) {
+    if (kept) kept = within(read(i), [&] { return fmt::format("{} {}", what, i); });
   };
+  for (const pte::ValueIndex output : state_.plan->outputs) keep("output", output);
+  each_state([&](pte::ValueIndex i) { keep("state", i); });
+  return kept;
+}
 
-  // The tensors that a value is, or that are in its list.
-  template <class Visit>
-  void each_tensor(pte::ValueIndex index, Visit visit) {
-    const Slot& slot = state_.slots[index];
-    if (const auto* list = std::get_if<pte::TensorList>(&slot)) {
-      for (const pte::ValueIndex item : list->items) visit(item);
-    } else if (const auto* optional = std::get_if<pte::OptionalTensorList>(&slot)) {
-      for (const auto& item : optional->items) {
-        if (item) visit(*item);
-      }
-    } else {
-      visit(index);
+// The tensors that a value is, or that are in its list.
+template <class Visit>
+void LiveTensors::each_tensor(pte::ValueIndex index, Visit visit) const {
+  const Slot& slot = state_.slots[index];
+  if (const auto* list = std::get_if<pte::TensorList>(&slot)) {
+    for (const pte::ValueIndex item : list->items) visit(item);
+  } else if (const auto* optional = std::get_if<pte::OptionalTensorList>(&slot)) {
+    for (const auto& item : optional->items) {
+      if (item) visit(*item);
     }
+  } else {
+    visit(index);
   }
+}
 
-  Expected<void> read(pte::ValueIndex index) {
-    const auto range = range_of(state_.slots[index]);
-    if (!range || !is_defined_[index]) return {};
-    auto piece = pieces_.upper_bound(range->begin);
-    if (piece != pieces_.begin()) --piece;
-    for (; piece != pieces_.end() && piece->first < range->end; ++piece) {
-      if (piece->second.end <= range->begin || same_.find(piece->second.writer) == same_.find(index)) continue;
-      return bad_input(fmt::format("value {} is read, but value {} was written over it: their memory overlaps", index,
-                                   piece->second.writer));
-    }
-    return {};
+template <class Visit>
+void LiveTensors::each_state(Visit visit) const {
+  for (pte::ValueIndex i = 0; i < state_.plan->values.size(); ++i) {
+    const auto* tensor = std::get_if<pte::Tensor>(&state_.plan->values[i]);
+    if (tensor != nullptr && tensor->is_state()) visit(i);
   }
+}
 
-  void write(pte::ValueIndex index) {
-    const auto range = range_of(state_.slots[index]);
-    if (!range) return;
-    is_defined_[index] = true;
-    cut(range->begin);
-    cut(range->end);
-    pieces_.erase(pieces_.lower_bound(range->begin), pieces_.lower_bound(range->end));
-    pieces_[range->begin] = {range->end, index};
+Expected<void> LiveTensors::read(pte::ValueIndex index) {
+  const auto range = range_of(state_.slots[index]);
+  if (!range || !is_defined_[index]) return {};
+  auto piece = pieces_.upper_bound(range->begin);
+  if (piece != pieces_.begin()) --piece;
+  for (; piece != pieces_.end() && piece->first < range->end; ++piece) {
+    if (piece->second.end <= range->begin || same_.find(piece->second.writer) == same_.find(index)) continue;
+    return bad_input(fmt::format("value {} is read, but value {} was written over it: their memory overlaps", index,
+                                 piece->second.writer));
   }
-  // No piece lies on both sides of it afterwards.
-  void cut(std::uintptr_t at) {
-    auto piece = pieces_.lower_bound(at);
-    if (piece == pieces_.begin()) return;
-    --piece;
-    if (piece->second.end <= at) return;
-    pieces_[at] = piece->second;
-    piece->second.end = at;
-  }
+  return {};
+}
 
-  Expected<void> step(std::span<const pte::ValueIndex> reads, std::span<const pte::ValueIndex> writes) {
-    std::vector<pte::ValueIndex> read_here;
-    Expected<void> result;
-    for (const pte::ValueIndex value : reads) {
-      each_tensor(value, [&](pte::ValueIndex index) {
-        read_here.push_back(index);
-        if (result) result = read(index);
-      });
-    }
-    TRY(std::move(result));
-    std::map<std::uintptr_t, pte::ValueIndex> starts;
-    for (const pte::ValueIndex value : read_here) {
-      if (const auto range = range_of(state_.slots[value])) starts[range->begin] = value;
-    }
-    for (const pte::ValueIndex value : writes) {
-      each_tensor(value, [&](pte::ValueIndex index) {
-        const auto range = range_of(state_.slots[index]);
-        if (!range) return;
-        const auto found = starts.find(range->begin);
-        if (found != starts.end() && range_of(state_.slots[found->second]) == range) same_.join(found->second, index);
-        write(index);
-      });
-    }
-    return {};
-  }
-  Expected<void> step(const pte::KernelCall& call) {
-    const host::Kernel& kernel = *state_.kernels[call.operator_index];
-    const std::span<const pte::ValueIndex> args = call.args;
-    const auto reads = args.first(kernel.arguments.size());
-    if (kernel.writes_first) return step(reads, args.first(1));
-    return step(reads, kernel.outs == 0 ? args.last(1) : args.subspan(kernel.arguments.size(), kernel.outs));
-  }
-  Expected<void> step(const pte::DelegateCall& call) {
-    const std::span<const ArgumentUse> uses = state_.delegates[call.delegate_index]->arguments();
-    std::vector<pte::ValueIndex> reads, writes;
-    for (std::size_t i = 0; i < std::min(uses.size(), call.args.size()); ++i) {
-      if (uses[i] == ArgumentUse::kRead) reads.push_back(call.args[i]);
-      if (uses[i] == ArgumentUse::kWritten) writes.push_back(call.args[i]);
-    }
-    return step(reads, writes);
-  }
-  Expected<void> step(const pte::MoveCall&) { return {}; }
-  Expected<void> step(const pte::JumpFalseCall&) { return {}; }
-  Expected<void> step(const pte::FreeCall&) { return {}; }
+void LiveTensors::write(pte::ValueIndex index) {
+  const auto range = range_of(state_.slots[index]);
+  if (!range) return;
+  is_defined_[index] = true;
+  cut(range->begin);
+  cut(range->end);
+  pieces_.erase(pieces_.lower_bound(range->begin), pieces_.lower_bound(range->end));
+  pieces_[range->begin] = {range->end, index};
+}
 
-  const Method::State& state_;
-  UnionFind same_;  // tensors that share their memory on purpose
-  std::vector<bool> is_defined_;
-  std::map<std::uintptr_t, Piece> pieces_;  // by first byte
-};
+// No piece lies on both sides of it afterwards.
+void LiveTensors::cut(std::uintptr_t at) {
+  auto piece = pieces_.lower_bound(at);
+  if (piece == pieces_.begin()) return;
+  --piece;
+  if (piece->second.end <= at) return;
+  pieces_[at] = piece->second;
+  piece->second.end = at;
+}
+
+Expected<void> LiveTensors::call(std::span<const pte::ValueIndex> reads, std::span<const pte::ValueIndex> writes) {
+  std::vector<pte::ValueIndex> read_here;
+  Expected<void> result;
+  for (const pte::ValueIndex value : reads) {
+    each_tensor(value, [&](pte::ValueIndex index) {
+      read_here.push_back(index);
+      if (result) result = read(index);
+    });
+  }
+  TRY(std::move(result));
+  std::map<std::uintptr_t, pte::ValueIndex> starts;
+  for (const pte::ValueIndex value : read_here) {
+    if (const auto range = range_of(state_.slots[value])) starts[range->begin] = value;
+  }
+  for (const pte::ValueIndex value : writes) {
+    each_tensor(value, [&](pte::ValueIndex index) {
+      const auto range = range_of(state_.slots[index]);
+      if (!range) return;
+      const auto found = starts.find(range->begin);
+      if (found != starts.end() && range_of(state_.slots[found->second]) == range) same_.join(found->second, index);
+      write(index);
+    });
+  }
+  return {};
+}
+
+Expected<void> LiveTensors::step(const pte::KernelCall& call) {
+  const host::Kernel& kernel = *state_.kernels[call.operator_index];
+  const std::span<const pte::ValueIndex> args = call.args;
+  const auto reads = args.first(kernel.arguments.size());
+  if (kernel.writes_first) return this->call(reads, args.first(1));
+  return this->call(reads, kernel.outs == 0 ? args.last(1) : args.subspan(kernel.arguments.size(), kernel.outs));
+}
+
+Expected<void> LiveTensors::step(const pte::DelegateCall& call) {
+  const std::span<const ArgumentUse> uses = state_.delegates[call.delegate_index]->arguments();
+  std::vector<pte::ValueIndex> reads, writes;
+  for (std::size_t i = 0; i < std::min(uses.size(), call.args.size()); ++i) {
+    if (uses[i] == ArgumentUse::kRead) reads.push_back(call.args[i]);
+    if (uses[i] == ArgumentUse::kWritten) writes.push_back(call.args[i]);
+  }
+  return this->call(reads, writes);
+}
+
+// The value is what the other one is.
+Expected<void> LiveTensors::step(const pte::MoveCall& call) {
+  is_defined_[call.to] = is_defined_[call.from];
+  if (is_defined_[call.from]) same_.join(call.from, call.to);
+  return {};
+}
+
+Expected<void> LiveTensors::step(const pte::FreeCall& call) {
+  is_defined_[call.value] = false;
+  return {};
+}
+
+Expected<void> LiveTensors::step(const pte::JumpFalseCall& call) { return read(call.condition); }
 
 bool is_straight(const pte::Plan& plan) {
   return std::ranges::all_of(plan.chains, [](const pte::Chain& chain) {
@@ -171,8 +170,6 @@ bool is_straight(const pte::Plan& plan) {
     });
   });
 }
-
-}  // namespace
 
 Expected<void> check_arguments(std::span<const Slot> slots, std::span<const pte::ValueIndex> args,
                                std::span<const ArgumentUse> uses) {
@@ -204,7 +201,14 @@ Expected<void> check_arguments(std::span<const Slot> slots, std::span<const pte:
 }
 
 Expected<void> check_live_tensors(const Method::State& state) {
-  return is_straight(*state.plan) ? Writers(state).run() : Expected<void>();
+  if (!is_straight(*state.plan)) return {};
+  LiveTensors live(state);
+  for (const pte::Chain& chain : state.plan->chains) {
+    for (std::size_t i = 0; i < chain.instructions.size(); ++i) {
+      TRY(within(live.step(chain.instructions[i]), [&] { return fmt::format("instruction {}", i); }));
+    }
+  }
+  return live.end();
 }
 
 }  // namespace isthmus::run

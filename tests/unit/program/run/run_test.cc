@@ -207,6 +207,31 @@ TEST(Run, WhatIsStillReadIsNotWrittenOver) {
   EXPECT_EQ(with(8, false), "") << "memory is there to be used again";
 }
 
+TEST(Run, WhatIsStillReadIsNotWrittenOverInPlansThatJump) {
+  // a = relu(x); unless the condition is false: b = relu(x) over a; y = a + x.
+  const auto with = [](std::uint64_t offset, bool condition) {
+    ProgramBuilder p;
+    const auto x = p.input(p.tensor({4}));
+    const auto a = p.tensor({4});
+    const auto b = p.tensor({4});
+    const auto y = p.output(p.tensor({4}));
+    const auto alpha = p.value(std::int64_t{1});
+    const auto is_taken = p.value(condition);
+    auto& place = *std::get<pte::Tensor>(p.plan().values[b]).allocation;
+    place.offset = std::get<pte::Tensor>(p.plan().values[a]).allocation->offset + offset;
+    p.plan().buffer_sizes[1] += 64;
+    p.call("aten::relu.out", {x, a, a});
+    p.plan().chains[0].instructions.push_back(pte::JumpFalseCall{is_taken, 3});
+    p.call("aten::relu.out", {x, b, b});
+    p.call("aten::add.out", {a, x, alpha, y, y});
+    return answer(p, {floats({4}, {1, 2, 3, 4})}).error;
+  };
+  EXPECT_THAT(with(8, true), HasSubstr("value 1 is read, but value 2 was written over it: their memory overlaps\n"
+                                       "  in instruction 3"));
+  EXPECT_EQ(with(8, false), "");
+  EXPECT_EQ(with(16, true), "");
+}
+
 TEST(Run, ADelegateFollowsTheBatch) {
   ProgramBuilder b;
   const auto x = b.input(b.tensor({8, 2}, DType::kF32, kBounded));
