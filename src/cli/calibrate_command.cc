@@ -75,6 +75,7 @@ Command add_calibrate(CLI::App& app) {
       app.add_subcommand("calibrate", "Runs samples through a model and saves the statistics of its values.");
   const auto options = std::make_shared<CalibrateOptions>();
   add_model_options(*command, options->session.model);
+  add_session_limits(*command, options->session);
   add_calibration_options(*command, options->session, "the example inputs of the model");
   command->add_option("-o,--output", options->output, "the statistics file to write (.stats)")->required();
   add_shard_options(*command, options->shard);

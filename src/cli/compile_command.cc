@@ -23,7 +23,6 @@
 #include "report/gates.h"
 #include "session/artifacts.h"
 #include "session/session.h"
-#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -154,6 +153,7 @@ Expected<ExitCode> compile_file(const CompileOptions& options) {
 
 void add_common(CLI::App& command, CompileOptions& options) {
   add_session_options(command, options.session);
+  add_session_limits(command, options.session);
   command
       .add_option("--max-delegates", options.gates.max_delegates,
                   "exit with 3 if there are more than N delegates, or none")
@@ -197,16 +197,7 @@ Command add_compile(CLI::App& app) {
   const auto options = std::make_shared<CompileOptions>();
   add_common(*command, *options);
   add_calibration_options(*command, options->session, "the example inputs of the model");
-  command
-      ->add_option("--input-layout", options->session.input_layouts,
-                   "nhwc: image inputs are channels-last in memory and need no transpose; NAME=nhwc for one input")
-      ->allow_extra_args(false);
-  for (const FinishingStep* step : all_finishing_steps()) {
-    for (const FinishOption& option : step->options) {
-      const std::string name(option.name);
-      command->add_option(name, options->session.finish[name], std::string(option.help));
-    }
-  }
+  add_program_file_options(*command, options->session);
   command->add_option("--emit-tosa", options->tosa_folder,
                       "write the TOSA graph of each delegate to this folder, as <model>_<number>.tosa");
   command->add_option("--emit-mlir", options->mlir_folder,

@@ -50,6 +50,7 @@ Command add_explain(CLI::App& app) {
       "explain", "Explains where a node runs, in which precision, which values share its scale, and why.");
   const auto options = std::make_shared<ExplainOptions>();
   add_session_options(*command, options->session);
+  add_session_limits(*command, options->session);
   command->add_option("NODE", options->node,
                       "the name of a node or value, an op, a call, a source line or a module; parts of names match; "
                       "default: an overview");

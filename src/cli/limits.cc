@@ -34,14 +34,12 @@ void end_of_time(int) {
 
 }  // namespace
 
-void add_limit_options(CLI::App& command, LimitOptions& options) {
+void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& of) {
   command
       .add_option("--max-memory", options.max_memory,
                   "limit of the process's memory, such as 512M or 4G; default: none")
       ->transform(CLI::AsSizeValue(false));
-  command
-      .add_option("--timeout", options.timeout,
-                  "time limit in seconds, for loading and for each call or sample; 0: none")
+  command.add_option("--timeout", options.timeout, fmt::format("time limit in seconds, {}; 0: none", of))
       ->check(CLI::Range(0, 100'000'000))
       ->capture_default_str();
 }

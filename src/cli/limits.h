@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace isthmus {
@@ -12,8 +13,9 @@ struct LimitOptions {
   std::uint64_t timeout = 1800;  // seconds; 0: none
 };
 
-// --max-memory, --timeout.
-void add_limit_options(CLI::App& command, LimitOptions& options);
+// --max-memory, --timeout, which is for the steps that `of` names.
+void add_limit_options(CLI::App& command, LimitOptions& options,
+                       const std::string& of = "for loading and for each call or sample");
 
 // From here on the process ends with an error where it asks for more memory, and where a step takes too long. Returns
 // the bytes that there are.

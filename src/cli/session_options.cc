@@ -4,9 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/block.h"
 #include "cli/common_flags.h"
 #include "cli/media_options.h"
 #include "cli/progress.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 
@@ -38,8 +40,24 @@ void add_calibration_options(CLI::App& command, SessionFlags& flags, const std::
       ->check(CLI::Range(1, 1024));
 }
 
-Expected<Session> open_session(const SessionFlags& flags) {
-  auto model = std::make_shared<OpenModel>(TRY(open_model(flags.model.file, TRY(input_request(flags.model)))));
+void add_program_file_options(CLI::App& command, SessionFlags& flags) {
+  command
+      .add_option("--input-layout", flags.input_layouts,
+                  "nhwc: image inputs are channels-last in memory and need no transpose; NAME=nhwc for one input")
+      ->allow_extra_args(false);
+  for (const FinishingStep* step : all_finishing_steps()) {
+    for (const FinishOption& option : step->options) {
+      const std::string name(option.name);
+      command.add_option(name, flags.finish[name], std::string(option.help));
+    }
+  }
+}
+
+void add_session_limits(CLI::App& command, SessionFlags& flags) {
+  add_limit_options(command, flags.limits, "for the whole command");
+}
+
+Expected<SessionOptions> session_options(const SessionFlags& flags) {
   SessionOptions options;
   options.prepare = TRY(prepare_options(flags.model));
   options.config = TRY(config_of(flags.quant));
@@ -48,8 +66,15 @@ Expected<Session> open_session(const SessionFlags& flags) {
   options.threads = flags.threads;
   options.input_layouts = flags.input_layouts;
   options.finish = flags.finish;
+  return options;
+}
+
+Expected<Session> open_session(const SessionFlags& flags) {
+  if (flags.limits.max_memory != 0 || flags.limits.timeout != 0) start_limits(flags.limits);
+  if (flags.limits.max_memory == 0) allow_spilling(kResidentBytes);
+  auto model = std::make_shared<OpenModel>(TRY(open_model(flags.model.file, TRY(input_request(flags.model)))));
   const auto watch = std::make_shared<TerminalProgress>();
-  return Session::create(std::move(model), std::move(options),
+  return Session::create(std::move(model), TRY(session_options(flags)),
                          [watch](Stage stage, double fraction) { return watch->show(stage, fraction); });
 }
 
