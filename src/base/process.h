@@ -72,4 +72,7 @@ class RunningProgram {
 // else has a meaning.
 Expected<std::vector<std::string>> split_words(std::string_view command);
 
+// The same way back: letters, digits and what no shell gives a meaning stay as they are, all else stands in quotes.
+std::string shell_word(std::string_view word);
+
 }  // namespace isthmus

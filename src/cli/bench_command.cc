@@ -1,13 +1,13 @@
 // isthmus bench
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 
 #include "cli/arrays.h"
 #include "cli/commands.h"
 #include "cli/limits.h"
 #include "cli/program_options.h"
+#include "cli/stopwatch.h"
 #include "cli/terminal.h"
 #include "program/run/measure.h"
 #include "report/bench.h"
@@ -23,14 +23,6 @@ struct BenchOptions {
   ProgramOptions program;
   LimitOptions limits;
   CommonFlags common;
-};
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 Expected<BenchSummary> bench_program(const BenchOptions& options, const run::MeasureOptions& measure_options) {

@@ -41,6 +41,7 @@ Command add_inspect(CLI::App& app);
 Command add_merge(CLI::App& app);
 Command add_preprocess(CLI::App& app);
 Command add_run(CLI::App& app);
+Command add_sweep(CLI::App& app);
 Command add_targets(CLI::App& app);
 
 }  // namespace isthmus

@@ -17,8 +17,8 @@ Expected<void> write_text(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-void add_report_option(CLI::App& command, std::string& path) {
-  command.add_option("--report", path, "write one HTML page: the graph, where each node runs and why, scales, memory");
+CLI::Option* add_report_option(CLI::App& command, std::string& path, const std::string& help) {
+  return command.add_option("--report", path, help);
 }
 
 Expected<void> write_report(const std::string& path, const CompileSummary& summary, const Session& session,
@@ -28,6 +28,10 @@ Expected<void> write_report(const std::string& path, const CompileSummary& summa
 }
 
 Expected<void> write_report(const std::string& path, const EvalSummary& summary) {
+  return path.empty() ? Expected<void>() : write_text(path, page_of(summary));
+}
+
+Expected<void> write_report(const std::string& path, const SweepSummary& summary) {
   return path.empty() ? Expected<void>() : write_text(path, page_of(summary));
 }
 

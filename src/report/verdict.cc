@@ -125,4 +125,17 @@ Verdict verdict_of(const EvalSummary& summary) {
   return verdict;
 }
 
+Verdict verdict_of(const SweepSummary& summary) {
+  const auto on_front = static_cast<std::uint64_t>(std::ranges::count(summary.rows, true, &SweepRow::is_on_front));
+  Verdict verdict;
+  verdict.headline =
+      fmt::format("{} of {} {} on the front of {} model and target", on_front, counted(summary.rows.size(), "point"),
+                  on_front == 1 ? "is" : "are", on_front == 1 ? "its" : "their");
+  const std::size_t failed = summary.failed();
+  if (failed == 0) return verdict;
+  verdict.reasons.push_back(counted(failed, "point") + " failed");
+  verdict.grade = failed == summary.rows.size() ? Grade::kBad : Grade::kFair;
+  return verdict;
+}
+
 }  // namespace isthmus

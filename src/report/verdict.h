@@ -9,6 +9,7 @@
 #include "report/compile.h"
 #include "report/eval.h"
 #include "report/rows.h"
+#include "report/sweep.h"
 
 namespace isthmus {
 
@@ -32,5 +33,6 @@ inline constexpr double kFewDb = 20;
 
 Verdict verdict_of(const CompileSummary& summary);
 Verdict verdict_of(const EvalSummary& summary);
+Verdict verdict_of(const SweepSummary& summary);
 
 }  // namespace isthmus

@@ -1,37 +1,14 @@
-// Hashes files and words options.
+// Words options.
 #include "session/provenance.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "base/sha256.h"
 #include "base/version.h"
+#include "session/content_hash.h"
 
 namespace isthmus {
-namespace {
-
-// Of a folder: of its files' names and hashes, in the order of names, with those of the folders below.
-Expected<std::string> hash_of(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return sha256_hex(TRY(map_file(path)).bytes());
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
-    if (entry.is_regular_file(error)) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  std::string all;
-  for (const std::filesystem::path& file : files) {
-    all += fmt::format("{} {}\n", file.lexically_relative(path).string(),
-                       sha256_hex(TRY(map_file(file.string())).bytes()));
-  }
-  return sha256_hex(std::as_bytes(std::span(all)));
-}
-
-}  // namespace
-
 Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOptions& options) {
   pte::Provenance result;
   const auto add = [&](std::string key, std::string value) {
@@ -45,7 +22,7 @@ Expected<pte::Provenance> provenance_of(const OpenModel& model, const SessionOpt
   } else if (is_command(options.data.path)) {
     add("calibration", options.data.path);
   } else if (!options.data.path.empty()) {
-    add("calibration_sha256", TRY(hash_of(options.data.path)));
+    add("calibration_sha256", TRY(content_hash(options.data.path)));
   } else {
     add("calibration", options.data.is_empty() ? "the example inputs" : "data in memory");
   }

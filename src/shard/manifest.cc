@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/process.h"
 #include "base/untrusted_text.h"
 
 namespace isthmus {
@@ -17,18 +18,6 @@ namespace {
 std::string samples_text(SampleRange range) {
   return range.count() == 1 ? fmt::format("sample {}", range.begin)
                             : fmt::format("samples {} to {}", range.begin, range.end - 1);
-}
-
-// Letters, digits and what no shell gives a meaning stay as they are.
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') quoted += "'\\'";
-    quoted += c;
-  }
-  return quoted + "'";
 }
 
 Expected<void> demand_same_facts(const Manifest& a, const Manifest& b) {

@@ -131,6 +131,20 @@ class Json(Folder):
         self.validate("preprocess", ("preprocess", CNN, "--data", images.parent, "--resize", "28x28", "--show", self.folder / "seen"))
         for file in (CNN, program, statistics, next((self.folder / "tosa").iterdir())):
             self.validate("inspect", ("inspect", file))
+        plan = self.folder / "plan.toml"
+        plan.write_text(f'''targets = ["xnnpack", "ethos-u55-128"]
+[[model]]
+file = "{CNN}"
+calibrate = "{CALIBRATION}"
+test = "{TEST}"
+[[configuration]]
+name = "int8"
+[[configuration]]
+name = "wrong"
+options = "--batch 0"
+targets = ["xnnpack"]
+''')
+        self.validate("sweep", ("sweep", plan, "--seconds", "0.01"))
         for words in ((), ("xnnpack",), ("ethos-u55-128",), ("--ops",)):
             self.validate("targets", ("targets", *words))
         self.validate("error", ("check", "missing.pt2", "--target", "xnnpack"), code=1)

@@ -172,9 +172,7 @@ class Writer {
   static void put(LargeBytes& out, std::size_t offset, Number number) {
     flatbuffers::WriteScalar(out.data() + offset, number);
   }
-  static std::uint32_t get_root(const LargeBytes& out) {
-    return flatbuffers::ReadScalar<std::uint32_t>(out.data());
-  }
+  static std::uint32_t get_root(const LargeBytes& out) { return flatbuffers::ReadScalar<std::uint32_t>(out.data()); }
 
   template <class Table, class Item>
   Offset<flatbuffers::Vector<Offset<Table>>> write_all(const std::vector<Item>& items) {

@@ -153,7 +153,7 @@ class Executor {
 
   Method::State& state_;
   const anatomy::Show& show_;
-  std::optional<LiveTensors> live_;  // of a plan that is not straight; the loader has seen all of others
+  std::optional<LiveTensors> live_;            // of a plan that is not straight; the loader has seen all of others
   std::pair<std::size_t, std::size_t> place_;  // chain and instruction
 };
 

@@ -90,6 +90,17 @@ Json figures_of(const EvalSummary& summary) {
   return figures.json();
 }
 
+Json figures_of(const SweepSummary& summary) {
+  Figures figures;
+  const auto on_front = std::ranges::count(summary.rows, true, &SweepRow::is_on_front);
+  const std::size_t failed = summary.failed();
+  figures.add("Points", with_separators(summary.rows.size()), "models x targets x configurations");
+  figures.add("On a front", with_separators(static_cast<std::uint64_t>(on_front)), "no other is better in all");
+  figures.add("Failed", with_separators(failed), failed == 0 ? "none" : "see their rows",
+              failed == 0 ? Grade::kGood : Grade::kFair);
+  return figures.json();
+}
+
 // The node that runs for the first value that a word means; empty where none does.
 std::string node_called(const Outcome& outcome, const std::string& word) {
   for (const ValueId value : find_values(outcome, word)) {
@@ -144,6 +155,14 @@ Json page_data(const EvalSummary& summary) {
             {"summary", Json::parse(to_json(summary))}};
   if (summary.program) data["graph"] = page::program_part(*summary.program);
   return data;
+}
+
+Json page_data(const SweepSummary& summary) {
+  return {{"kind", "sweep"},
+          {"title", std::filesystem::path(summary.plan).filename().string()},
+          {"verdict", verdict_json(verdict_of(summary))},
+          {"figures", figures_of(summary)},
+          {"summary", Json::parse(to_json(summary))}};
 }
 
 }  // namespace isthmus

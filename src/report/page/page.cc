@@ -126,4 +126,6 @@ std::string page_of(const CompileSummary& summary, const Session& session, std::
 
 std::string page_of(const EvalSummary& summary) { return to_page(page_data(summary)); }
 
+std::string page_of(const SweepSummary& summary) { return to_page(page_data(summary)); }
+
 }  // namespace isthmus

@@ -8,6 +8,7 @@
 #include "evaluate/layer_errors.h"
 #include "report/compile.h"
 #include "report/eval.h"
+#include "report/sweep.h"
 #include "report/verdict.h"
 #include "session/session.h"
 
@@ -20,6 +21,9 @@ nlohmann::ordered_json page_data(const CompileSummary& summary, const Session& s
 // Of a comparison.
 nlohmann::ordered_json page_data(const EvalSummary& summary);
 
+// Of a sweep.
+nlohmann::ordered_json page_data(const SweepSummary& summary);
+
 // The bytes of the file: the same for the same data. Names in the data may be anything: no text of theirs becomes
 // markup or script.
 std::string to_page(const nlohmann::ordered_json& data);
@@ -27,5 +31,6 @@ std::string to_page(const nlohmann::ordered_json& data);
 std::string page_of(const CompileSummary& summary, const Session& session, std::vector<ValueError> errors = {},
                     const std::string& word = {});
 std::string page_of(const EvalSummary& summary);
+std::string page_of(const SweepSummary& summary);
 
 }  // namespace isthmus

@@ -96,8 +96,22 @@ const Lines kAll[] = {
     {"diff",
      {"diff $TMP/cnn.pte $TMP/state.pte", "diff $TMP/a.stats $TMP/more.stats", "diff $TMP/a.lock $TMP/b.lock",
       "diff $M/fmnist/cnn.pt2 $M/fmnist/vit.pt2"}},
+    {"sweep", {"sweep $TMP/plan.toml --seconds 0.01"}},
     {"targets", {"targets", "targets ethos-u55-128", "targets --ops"}},
 };
+
+// One point of each kind: with milliseconds, with cycles, with an error.
+const std::string kPlan = R"(targets = ["xnnpack", "ethos-u55-128"]
+[[model]]
+file = "$M/fmnist/cnn.pt2"
+test = "$M/fmnist/test_500.npz"
+[[configuration]]
+name = "int8"
+[[configuration]]
+name = "wrong"
+options = "--batch 0"
+targets = ["xnnpack"]
+)";
 
 class JsonDocs : public test::CommandLine {
  protected:
@@ -114,6 +128,7 @@ class JsonDocs : public test::CommandLine {
 
 TEST_F(JsonDocs, ListExactlyTheKeysThatArePrinted) {
   const std::map<std::string, Section> sections = documented();
+  std::ofstream(folder_ / "plan.toml") << with_folders(kPlan);
   for (const Lines& row : kAll) {
     ASSERT_TRUE(sections.contains(row.section)) << row.section;
     const Section& section = sections.at(row.section);

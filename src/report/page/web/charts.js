@@ -69,5 +69,5 @@ function plot({ label, series, dots, areas, yText, xTitle, height, xEnd, isBytes
       : s("polyline", { class: one.kind, points: line(one.points) })),
     (areas || []).map((area) => s("line", { class: "mark", x1: x(area.x).toFixed(1), x2: x(area.x).toFixed(1), y1: top, y2: tall - bottom })),
     (dots || []).map((dot) => s("circle", { class: "dot" + (dot.low ? " low" : ""), cx: x(dot.x).toFixed(1),
-      cy: y(dot.y).toFixed(1), r: 3.2, onclick: () => showNode(dot.node) }, s("title", {}, dot.words))));
+      cy: y(dot.y).toFixed(1), r: 3.2, onclick: dot.node === undefined ? null : () => showNode(dot.node) }, s("title", {}, dot.words))));
 }

@@ -1,7 +1,7 @@
 // The sections, from the verdict down.
 function figures() {
   const summary = report.summary;
-  byId("subject").textContent = report.kind === "eval" ? summary.file : summary.model + " for " + summary.target;
+  byId("subject").textContent = summary.file || summary.plan || summary.model + " for " + summary.target;
   byId("figures").append(...report.figures.map((figure) => h("div", { class: "tile " + figure.grade },
     h("dt", {}, figure.label), h("dd", {}, h("div", { class: "value" }, figure.value), h("div", { class: "note" }, figure.note)))));
 }
@@ -44,6 +44,7 @@ function evalSection() {
 startTheme();
 figures();
 evalSection();
+sweepSection();
 if (report.graph) {
   fallbackSection();
   graphSection();
