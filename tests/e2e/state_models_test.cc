@@ -36,8 +36,8 @@ Call interpreter_of(const std::string& name) {
   const auto states = std::make_shared<StateValues>(*initial_states(*graph));
   return [=](const std::vector<Tensor>& inputs) { return interpret(*graph, inputs, {}, states.get()); };
 }
-Call program_of(std::vector<std::byte> bytes) {
-  const auto file = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+Call program_of(LargeBytes bytes) {
+  const auto file = std::make_shared<LargeBytes>(std::move(bytes));
   const auto method = std::make_shared<run::Method>(*run::Method::load(Blob(*file, file)));
   return [=](const std::vector<Tensor>& inputs) { return method->run(inputs); };
 }

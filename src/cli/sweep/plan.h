@@ -5,7 +5,7 @@
 //
 //   [[model]]
 //   file = "model.pt2"
-//   calibrate = "calib.npz"          # as --calibrate; without it, the archive's examples
+//   calibrate = "calib.npz"          # as --calibrate; without it, the example inputs of the model
 //   test = "test.npz"                # as --data of `eval`
 //   labels = "labels.txt"            # as --labels of `eval`
 //   name = "cnn"                     # the file's name without its ending by default

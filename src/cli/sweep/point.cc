@@ -26,6 +26,7 @@
 #include "session/evaluate_program.h"
 #include "session/program.h"
 #include "session/versions.h"
+#include "targets/registry.h"
 
 namespace isthmus {
 namespace {
@@ -46,7 +47,7 @@ Expected<SessionFlags> parse(const std::vector<std::string>& words, std::size_t 
   CLI::App app("", "isthmus");
   CLI::App* command = app.add_subcommand("compile");
   add_session_options(*command, flags);
-  add_calibration_options(*command, flags, "the archive's examples");
+  add_calibration_options(*command, flags, "the example inputs of the model");
   add_program_file_options(*command, flags);
   std::vector<const char*> given{"isthmus"};
   for (const std::string& word : words) given.push_back(word.c_str());
@@ -63,7 +64,7 @@ Expected<SessionFlags> parse(const std::vector<std::string>& words, std::size_t 
 Expected<Evaluation> evaluate(const SweepPoint& point, const SessionFlags& flags, const OpenFile& program) {
   const auto constants = TRY(read_constants(flags.model.constants));
   EvaluateOptions options;
-  options.prepare.target = find_target(flags.model.target);
+  options.prepare.target = &local_float_target();
   options.data.path = point.model.test;
   options.data.labels_file = point.model.labels;
   options.data.media = flags.data.media;
