@@ -98,8 +98,9 @@ Expected<ExitCode> sweep(const SweepOptions& options) {
   TRY(write_report(options.report, summary));
   if (options.common.wants_json) print_output(to_json(summary));
   if (options.common.speaks()) print_output(to_text(summary, {.has_colour = stdout_has_colour()}));
-  // A job of one point says whether it failed; in the table of many it is a row.
-  return !options.point.empty() && summary.failed() > 0 ? kExitFailed : kExitFine;
+  if (options.point.empty() || summary.failed() == 0) return kExitFine;  // in the table of many it is a row
+  if (options.common.is_quiet && !options.common.wants_json) print_error(summary.rows[0].figures.error());
+  return kExitFailed;
 }
 
 }  // namespace
