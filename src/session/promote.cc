@@ -113,32 +113,6 @@ class Search {
     std::vector<NodeGain> taken;
     Score score;
   };
-  Course course(std::vector<NodeGain> taken) const { return {config_, std::move(taken), now_}; }
-
-  // Takes the `count` candidates with the largest `key`, whatever each brings alone: nodes that gain only together are
-  // among them. Ends where the outputs were best.
-  Expected<Course> take_by(double Candidate::*key, std::size_t count) {
-    std::vector<Candidate> ranked = candidates_;
-    std::ranges::stable_sort(ranked, std::greater<>(), key);
-    config_ = plain_.config;
-    now_ = plain_.score;
-    Course best = plain_;
-    std::vector<NodeGain> taken;
-    for (const Candidate& candidate : ranked) {
-      if (taken.size() == count || !(candidate.*key > 0)) break;
-      TRY(announce());
-      const QuantConfig config = with(candidate);
-      auto tried = attempts_.once(config);
-      if (!tried) continue;
-      const Score found = TRY(score(*tried));
-      taken.push_back(difference(candidate, found, now_));
-      config_ = config;
-      now_ = found;
-      const bool is_harmless = found.held_out_db > plain_.score.held_out_db - kMinGainDb;
-      if (is_harmless && found.db > best.score.db + kMinGainDb) best = course(taken);
-    }
-    return best;
-  }
 
   struct Ranked {
     Candidate candidate;
@@ -167,27 +141,80 @@ class Search {
     std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) { return a.gain.db > b.gain.db; });
   }
 
-  Expected<void> take(const Candidate& candidate) {
-    config_ = with(candidate);
-    now_ = TRY(score(TRY(attempts_.once(config_))));
-    return {};
-  }
-  // Those that seemed best, and those beside the one that was taken, as they are now.
-  Expected<void> try_again(std::vector<Ranked>& ranked, const Candidate& taken) {
-    std::size_t neighbours = 0;
-    for (std::size_t i = 0; i < ranked.size(); ++i) {
-      if (i >= kTriedAgain && (!ranked[i].candidate.is_beside(taken) || neighbours++ >= kNeighbours)) continue;
-      auto one = TRY(try_one(ranked[i].candidate));
-      ranked[i].is_harmless = one.has_value();
-      if (one) ranked[i] = *std::move(one);
+  // Takes the node with the largest gain, then the one with the largest gain beside it, and so on. `is_careful`: only
+  // nodes by which held-out samples lose nothing; where these are few, they refuse by chance what all others gain by.
+  Expected<Course> take_by_gain(std::vector<Ranked> ranked, std::size_t count, bool is_careful) {
+    restart();
+    Course best = plain_;
+    std::vector<NodeGain> taken;
+    while (taken.size() < count) {
+      const auto next = is_careful ? std::ranges::find_if(ranked, &Ranked::is_harmless) : ranked.begin();
+      has_refused_ = has_refused_ || (next != ranked.begin() && ranked.front().gain.db >= kMinGainDb);
+      if (next == ranked.end() || next->gain.db < kMinGainDb) break;
+      taken.push_back(next->gain);
+      const Candidate candidate = next->candidate;
+      config_ = with(candidate);
+      now_ = TRY(score(TRY(attempts_.once(config_))));
+      ranked.erase(next);
+      keep_better(best, taken);
+      if (taken.size() < count) TRY(try_again(ranked, candidate));
     }
-    sort(ranked);
-    return {};
+    return best;
+  }
+  bool has_refused() const { return has_refused_; }
+
+  // Takes the nodes with the largest `key`, whatever each brings alone: nodes that gain only together are among them.
+  Expected<Course> take_by(double Candidate::*key, std::size_t count) {
+    std::vector<Candidate> ranked = candidates_;
+    std::ranges::stable_sort(ranked, std::greater<>(), key);
+    restart();
+    Course best = plain_;
+    std::vector<NodeGain> taken;
+    for (const Candidate& candidate : ranked) {
+      if (taken.size() == count || !(candidate.*key > 0)) break;
+      TRY(announce());
+      const QuantConfig config = with(candidate);
+      auto tried = attempts_.once(config);
+      if (!tried) continue;
+      const Score found = TRY(score(*tried));
+      taken.push_back(difference(candidate, found, now_));
+      config_ = config;
+      now_ = found;
+      keep_better(best, taken);
+    }
+    return best;
   }
 
   void expect(std::size_t trials) { all_ += trials; }
 
  private:
+  void restart() {
+    config_ = plain_.config;
+    now_ = plain_.score;
+  }
+
+  // Of all places on the way the one with the best outputs, where held-out samples have lost nothing.
+  void keep_better(Course& best, const std::vector<NodeGain>& taken) const {
+    const bool is_harmless = now_.held_out_db > plain_.score.held_out_db - kMinGainDb;
+    if (is_harmless && now_.db > best.score.db) best = {config_, taken, now_};
+  }
+
+  // Those that seemed best, and those beside the one that was taken, as they are now.
+  Expected<void> try_again(std::vector<Ranked>& ranked, const Candidate& taken) {
+    std::vector<Ranked> result;
+    std::size_t neighbours = 0;
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (i >= kTriedAgain && (!ranked[i].candidate.is_beside(taken) || neighbours++ >= kNeighbours)) {
+        result.push_back(std::move(ranked[i]));
+      } else if (auto one = TRY(try_one(ranked[i].candidate))) {
+        result.push_back(*std::move(one));
+      }
+    }
+    sort(result);
+    ranked = std::move(result);
+    return {};
+  }
+
   Expected<void> announce() {
     all_ = std::max(all_, done_ + 1);
     return progress_(done_++, all_);
@@ -295,6 +322,7 @@ class Search {
   std::vector<Candidate> candidates_;
   Score now_;
   Course plain_;
+  bool has_refused_ = false;
   std::size_t done_ = 0, all_ = 0;
 };
 
@@ -316,21 +344,16 @@ Expected<Promotion> promote(Attempts& attempts, QuantConfig config, const std::v
   Search search(attempts, trials, progress);
   search.expect((wanted - 1) * kTriedAgain + wanted * std::size(kRankings));
   TRY(search.start(config));
-  std::vector<Search::Ranked> ranked = TRY(search.rank_all());
-  std::vector<NodeGain> promoted;
-  while (promoted.size() < wanted) {
-    const auto best = std::ranges::find_if(ranked, &Search::Ranked::is_harmless);
-    if (best == ranked.end() || best->gain.db < kMinGainDb) break;
-    promoted.push_back(best->gain);
-    const Candidate taken = best->candidate;
-    TRY(search.take(taken));
-    ranked.erase(best);
-    if (promoted.size() < wanted) TRY(search.try_again(ranked, taken));
+  const std::vector<Search::Ranked> ranked = TRY(search.rank_all());
+  Search::Course best = TRY(search.take_by_gain(ranked, wanted, true));
+  const auto gains_more = [&](const Search::Course& other) { return other.score.db > best.score.db + kMinGainDb; };
+  if (search.has_refused()) {
+    Search::Course bold = TRY(search.take_by_gain(ranked, wanted, false));
+    if (gains_more(bold) && bold.score.held_out_db >= best.score.held_out_db) best = std::move(bold);
   }
-  Search::Course best = search.course(std::move(promoted));
   for (const auto key : kRankings) {
     Search::Course other = TRY(search.take_by(key, wanted));
-    if (other.score.db > best.score.db + kMinGainDb) best = std::move(other);
+    if (gains_more(other)) best = std::move(other);
   }
   if (best.taken.size() < wanted) {
     diagnostics.warn(
