@@ -1,6 +1,7 @@
 // Types, sizes, windows, and the demands of single operators.
 #include "targets/ethos_u/violations.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 

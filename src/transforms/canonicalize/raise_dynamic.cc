@@ -1,5 +1,7 @@
 // Products of integers whose data were quantized as the model runs are layers of numbers again: the data are rounded to
 // what a scale of their own can hold, and the weights are those of the file.
+#include <algorithm>
+
 #include "ops/integer_range.h"
 #include "ops/known.h"
 #include "ops/table.h"

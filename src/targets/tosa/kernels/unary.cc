@@ -1,6 +1,7 @@
 // Operators of one tensor, element by element: absolute values, negation, bits, bounds, tables, other types.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
