@@ -107,7 +107,7 @@ Expected<ExitCode> sweep(const SweepOptions& options) {
 
 Command add_sweep(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "sweep", "Compiles and evaluates models x targets x configurations, and says which ones no other beats.");
+      "sweep", "Compiles and evaluates models x targets x configurations, and reports the Pareto front.");
   const auto options = std::make_shared<SweepOptions>();
   command->add_option("PLAN", options->plan, "a .toml of models, targets and configurations")->required();
   command->add_option("--jobs", options->jobs, "points at the same time, which share the CPUs")
@@ -117,13 +117,13 @@ Command add_sweep(CLI::App& app) {
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   CLI::Option* jobs = command->add_flag("--print-jobs", options->prints_jobs,
-                                        "print a command for each point that is not done, and do nothing");
+                                        "print a command for each unfinished point, and run nothing");
   command->add_option("--point", options->point, "do this one alone: what --print-jobs prints")->excludes(jobs);
   command->add_option("--csv", options->csv, "write the table as comma-separated values")->excludes(jobs);
   add_report_option(*command, options->report, "write the table and its plots as one HTML page")->excludes(jobs);
   add_common_flags(*command, options->common);
   command->footer(
-      "Points that are done are not done again, as long as model, data, options and version are the same.\n\n"
+      "Finished points are not run again if model, data, options and version are the same.\n\n"
       "Examples:\n  isthmus sweep plan.toml --jobs 2\n  isthmus sweep plan.toml --csv table.csv --report table.html\n"
       "  isthmus sweep plan.toml --print-jobs > jobs.txt");
   return {command, [options] { return sweep(*options); }};

@@ -195,7 +195,9 @@ std::string to_text(const SweepSummary& summary, TextStyle style) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += (is_on_front ? in_colour(line, Grade::kGood, style) : line) + "\n";
   }
-  out += "* no point of the same model and target is as good in accuracy, bytes and time and better in one of them\n";
+  out +=
+      "* on the Pareto front: no point of the same model and target is better in one of accuracy, bytes and time and "
+      "at least as good in the others\n";
   return out;
 }
 

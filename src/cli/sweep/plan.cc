@@ -40,7 +40,7 @@ Expected<std::vector<std::string>> targets_of(const toml::node& node, const std:
     const std::string mistake = target_names()(name);
     if (!mistake.empty()) return wrong(path, element.source(), mistake);
     if (std::ranges::find(found, name) != found.end()) {
-      return wrong(path, element.source(), fmt::format("{} stands here twice", name));
+      return wrong(path, element.source(), fmt::format("{} occurs twice", name));
     }
     found.push_back(std::move(name));
   }
@@ -104,7 +104,7 @@ Expected<std::vector<Row>> rows_of(const toml::node& node, std::span<const Key<R
     }
     for (const Key<Row>& key : keys) {
       if (key.is_needed && (row.*(key.text)).empty()) {
-        return wrong(path, element.source(), fmt::format("[[{}]] lacks `{}`", what, key.name));
+        return wrong(path, element.source(), fmt::format("[[{}]] needs `{}`", what, key.name));
       }
     }
     rows.push_back(std::move(row));
@@ -135,7 +135,7 @@ Expected<std::vector<SweepPoint>> points_of(const std::vector<SweepModel>& model
         if (!chosen.empty() && std::ranges::find(chosen, target) == chosen.end()) continue;
         const std::string name = fmt::format("{}.{}.{}", model.name, target, configuration.name);
         if (!names.insert(name).second) {
-          return bad_input(fmt::format("two points are {}: give models and configurations names of their own", name));
+          return bad_input(fmt::format("two points are named {}: give models and configurations unique names", name));
         }
         points.push_back({name, model, target, configuration});
       }
@@ -179,9 +179,9 @@ Expected<SweepPlan> read_plan(std::string_view text, const std::string& path) {
       return unknown_key(key, {kTargets, "folder", "model", "configuration"}, path);
     }
   }
-  if (targets.empty()) return bad_input(fmt::format("{}: lacks `targets`", harmless(path)));
-  if (models.empty()) return bad_input(fmt::format("{}: lacks a [[model]]", harmless(path)));
-  if (configurations.empty()) return bad_input(fmt::format("{}: lacks a [[configuration]]", harmless(path)));
+  if (targets.empty()) return bad_input(fmt::format("{}: missing `targets`", harmless(path)));
+  if (models.empty()) return bad_input(fmt::format("{}: missing [[model]]", harmless(path)));
+  if (configurations.empty()) return bad_input(fmt::format("{}: missing [[configuration]]", harmless(path)));
   for (SweepModel& model : models) {
     if (model.name.empty()) model.name = std::filesystem::path(model.file).stem().string();
   }
