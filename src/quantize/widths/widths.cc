@@ -194,18 +194,17 @@ class WidthChooser {
   std::vector<std::uint32_t> objections_;                // roots whose readers are still to be told
 };
 
-// As many layers from the input on as cost next to no memory and few cycles.
+// As many layers from the input on as cost little.
 template <class TotalOf>
 Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& total_of) {
-  constexpr double kMemoryOfFront = 1.02;
-  constexpr double kCyclesOfFront = 1.02;
+  constexpr double kMaxCost = 1.075;  // of the memory, and of the cycles
   std::vector<bool> taken(wanted.size(), false);
   const WidthCosts::Total before = TRY(total_of(taken));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     taken[i] = true;
     const WidthCosts::Total with = TRY(total_of(taken));
-    if (with.bytes <= kMemoryOfFront * before.bytes && with.cycles <= kCyclesOfFront * before.cycles) continue;
+    if (with.bytes <= kMaxCost * before.bytes && with.cycles <= kMaxCost * before.cycles) continue;
     taken[i] = false;
     break;
   }
