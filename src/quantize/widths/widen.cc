@@ -22,13 +22,10 @@ namespace {
 constexpr double kProductsPerByte = 64;
 // A step of its own from 16 bits to 8.
 constexpr double kCyclesPerByte = 0.4;
-// What values may need at one time, over what they needed before; a few bytes more are never noticed.
+// What values may need at one time, over what they needed before.
 constexpr double kMaxMemory = 1.02;
-constexpr double kFreeBytes = 256;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
-// Of the share that the user gives: cycles are what an NPU is bought for.
-constexpr double kOfCycles = 0.5;
 
 // The power of noise over that of an output which needs no more precision: 60 dB, and 36 dB where it costs cycles.
 constexpr double kEnough = 0x1p-20;
@@ -83,7 +80,7 @@ class Widener {
     for (std::uint32_t set = 0; set < members_.size(); ++set) offer(set, queue);
     for (std::uint32_t node = 0; node < graph_.nodes().size(); ++node) offer(place_of(node), queue);
     const double max_memory = std::max(kMaxMemory * memory_.max(), memory_.max() + kFreeBytes);
-    double left = (costs_.is_known() ? kOfCycles * share : share) * all;
+    double left = share * all;
     while (const auto best = queue.best(left)) {
       const std::vector<std::uint32_t> sets = narrow_sets_of(*best);
       if (!take_memory(sets, max_memory)) {

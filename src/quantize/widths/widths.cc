@@ -211,6 +211,12 @@ Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& 
   return taken;
 }
 
+// What is wide may make wide what it is computed from, so that all of it together can cost more than its parts.
+bool costs_within(const WidthCosts::Total& with, const WidthCosts::Total& before, const QuantConfig& config) {
+  constexpr double kMemory = 1.05;
+  return with.cycles <= (1 + config.widen) * before.cycles && with.bytes <= kMemory * before.bytes + kFreeBytes;
+}
+
 }  // namespace
 
 std::vector<DType> asked_widths(const Graph& graph, const std::vector<NodeSettings>& settings,
@@ -264,8 +270,16 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
   }
   WidthChooser chooser = TRY(run_with(is_front, nullptr));
   if (config.widen == 0 || !ranges.is_known()) return finish(std::move(chooser));
-  const Widened wanted = TRY(widen(graph, precision, chooser.choices(), config.widen, ranges, costs));
-  return finish(TRY(run_with(is_front, &wanted)));
+  constexpr int kHalvings = 4;
+  const WidthChoices choices = chooser.choices();
+  double share = config.widen;
+  for (int i = 0; i < kHalvings; ++i, share /= 2) {
+    const Widened wanted = TRY(widen(graph, precision, choices, share, ranges, costs));
+    WidthChooser wider = TRY(run_with(is_front, &wanted));
+    if (!costs.is_known() || costs_within(costs.of_all(wider.choices().is_wide), costs.of_all(choices.is_wide), config))
+      return finish(std::move(wider));
+  }
+  return finish(std::move(chooser));
 }
 
 }  // namespace isthmus
