@@ -211,10 +211,11 @@ Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& 
   return taken;
 }
 
-// What is wide may make wide what it is computed from, so that all of it together can cost more than its parts.
+// What is wide may make wide what it is computed from, so that all of it together can cost more than its parts: as
+// much again, and no more.
 bool costs_within(const WidthCosts::Total& with, const WidthCosts::Total& before, const QuantConfig& config) {
   constexpr double kMemory = 1.05;
-  return with.cycles <= (1 + config.widen) * before.cycles && with.bytes <= kMemory * before.bytes + kFreeBytes;
+  return with.cycles <= (1 + 2 * config.widen) * before.cycles && with.bytes <= kMemory * before.bytes + kFreeBytes;
 }
 
 }  // namespace
