@@ -27,6 +27,11 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-ffp-contract=off)
 endif()
 add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
+file(RELATIVE_PATH to_source "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}")
+string(REGEX REPLACE "/$" "" to_source "${to_source}")
+if(to_source)  # by which ccache names files
+  add_compile_options("-ffile-prefix-map=${to_source}/=")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)  # lets ccache look through precompiled headers
 endif()
