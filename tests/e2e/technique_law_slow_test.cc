@@ -89,11 +89,10 @@ class WiderTechniqueLaw : public test::CommandLine, public testing::WithParamInt
   Figures figures(const std::filesystem::path& model, const std::string& config) const {
     std::ofstream(folder_ / "quant.toml") << config;
     const std::filesystem::path data = model / "calib.npz";
-    const test::Finished compiled = isthmus(
-        fmt::format("compile {0}/model.pt2 --target {1} --calibrate {2} --samples {3} --config {4}/quant.toml "
-                    "--threads 1 -q -o {4}/model.pte",
-                    model.string(), GetParam(), data.string(), samples_of(data) * (kParts - 1) / kParts,
-                    folder_.string()));
+    const test::Finished compiled = isthmus(fmt::format(
+        "compile {0}/model.pt2 --target {1} --calibrate {2} --samples {3} --config {4}/quant.toml "
+        "--threads 1 -q -o {4}/model.pte",
+        model.string(), GetParam(), data.string(), samples_of(data) * (kParts - 1) / kParts, folder_.string()));
     EXPECT_EQ(compiled.code, 0) << compiled.err;
     if (compiled.code != 0) return {};
     const std::string last = fmt::format("--shard {}/{} -o {}/last.eval", kParts - 1, kParts, folder_.string());

@@ -22,8 +22,9 @@ namespace {
 constexpr double kProductsPerByte = 64;
 // A step of its own from 16 bits to 8.
 constexpr double kCyclesPerByte = 0.4;
-// What values may need at one time, over what they needed before.
+// What values may need at one time, over what they needed before; a few bytes more are never noticed.
 constexpr double kMaxMemory = 1.02;
+constexpr double kFreeBytes = 256;
 // In dB, of all outputs together, for each percent of the model's cost.
 constexpr double kMinGainPerPercent = 0.2;
 

@@ -12,9 +12,6 @@
 
 namespace isthmus {
 
-// More memory than before that is never noticed.
-inline constexpr double kFreeBytes = 256;
-
 class WidthCosts {
  public:
   WidthCosts(const Graph& graph, const IntegerRules& rules, const std::vector<Precision>& precision);

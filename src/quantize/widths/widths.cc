@@ -213,9 +213,8 @@ Expected<std::vector<bool>> affordable(std::vector<bool> wanted, const TotalOf& 
 
 // What is wide may make wide what it is computed from, so that all of it together can cost more than its parts: as
 // much again, and no more.
-bool costs_within(const WidthCosts::Total& with, const WidthCosts::Total& before, const QuantConfig& config) {
-  constexpr double kMemory = 1.05;
-  return with.cycles <= (1 + 2 * config.widen) * before.cycles && with.bytes <= kMemory * before.bytes + kFreeBytes;
+bool costs_within(const WidthCosts::Total& with, const WidthCosts::Total& before, double share) {
+  return with.cycles <= (1 + 2 * share) * before.cycles;
 }
 
 }  // namespace
@@ -277,7 +276,8 @@ Expected<ChosenWidths> choose_widths(const Graph& graph, const TargetDesc& targe
   for (int i = 0; i < kHalvings; ++i, share /= 2) {
     const Widened wanted = TRY(widen(graph, precision, choices, share, ranges, costs));
     WidthChooser wider = TRY(run_with(is_front, &wanted));
-    if (!costs.is_known() || costs_within(costs.of_all(wider.choices().is_wide), costs.of_all(choices.is_wide), config))
+    if (!costs.is_known() ||
+        costs_within(costs.of_all(wider.choices().is_wide), costs.of_all(choices.is_wide), config.widen))
       return finish(std::move(wider));
   }
   return finish(std::move(chooser));
