@@ -17,10 +17,13 @@ std::optional<DType> dtype_of(DataType type) {
   return std::nullopt;
 }
 
+// What lies there, for as long as it does.
 Tensor tensor_over(DType dtype, const xnnpack::Dims& sizes, const void* from) {
-  // It is only read.
-  auto* bytes = const_cast<std::byte*>(static_cast<const std::byte*>(from));
-  return Tensor::over(dtype, {sizes.begin(), sizes.end()}, bytes);
+  TensorView view{dtype, {sizes.begin(), sizes.end()}, {}, 0, {}};
+  view.strides = row_major_strides(view.sizes);
+  const auto bytes = static_cast<std::size_t>(view.element_count()) * size_of(dtype);
+  view.storage = Blob({static_cast<const std::byte*>(from), bytes}, nullptr);
+  return Tensor::from(view);
 }
 
 }  // namespace
