@@ -9,6 +9,7 @@
 #include "ir/attrs_text.h"
 #include "ir/literals.h"
 #include "program/anatomy/fields.h"
+#include "program/anatomy/zero_points.h"
 
 namespace isthmus::anatomy {
 
@@ -36,12 +37,14 @@ std::string place_of(const Node& node) {
 
 Graph take_apart(const tosa::Graph& graph) {
   Graph result;
+  const auto zero_points = tosa_zero_points(graph);
   for (std::uint32_t i = 0; i < graph.values.size(); ++i) {
     const tosa::Value& value = graph.values[i];
     Value row{.name = value.name,
               .dtype = std::string(name_of(value.type)),
               .sizes = {value.shape.begin(), value.shape.end()},
               .quant = {},
+              .zero_point = zero_points[i],
               .data = {},
               .is_constant = value.data.size() != 0,
               .event = Event{0, 0, i}};

@@ -19,11 +19,12 @@
 namespace isthmus::anatomy {
 
 struct Value {
-  std::string name;                 // of a TOSA graph and of a model their own
-  std::string dtype;                // "i8", "qcint8"
-  std::vector<std::int64_t> sizes;  // in the order of memory; -1 where they are symbolic
-  std::optional<Quant> quant;       // where it is known
-  std::optional<Blob> data;         // of a constant, where the file has it
+  std::string name;                             // of a TOSA graph and of a model their own
+  std::string dtype;                            // "i8", "qcint8"
+  std::vector<std::int64_t> sizes;              // in the order of memory; -1 where they are symbolic
+  std::optional<Quant> quant;                   // where it is known
+  std::optional<std::int32_t> zero_point = {};  // of a TOSA graph, whose operators name no scales
+  std::optional<Blob> data;                     // of a constant, where the file has it
   bool is_constant = false;
   std::optional<Event> event;  // of what a run makes
 };
@@ -35,7 +36,8 @@ struct Node {
   std::size_t number = 0;               // in its delegate's graph, or of the instruction
   std::vector<std::uint32_t> inputs;    // of Graph::values
   std::vector<std::uint32_t> outputs;
-  Origin origin;  // of a model's node
+  Origin origin;                                   // of a model's node
+  std::optional<std::uint32_t> debug_handle = {};  // by which profilers know it
 };
 
 // A value has one maker: what is written again is another value.

@@ -253,7 +253,8 @@ class Taker {
                .number = i,
                .inputs = {},
                .outputs = {},
-               .origin = {}};
+               .origin = {},
+               .debug_handle = node.debug_handle};
       for (const std::uint32_t input : node.inputs) {
         if (input != xnn::kNone) row.inputs.push_back(values[input]);
       }
