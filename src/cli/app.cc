@@ -78,9 +78,10 @@ CommandTable make_command_table() {
       "Examples:\n  isthmus check model.pt2 --target xnnpack\n  isthmus compile model.pt2 --target xnnpack --calibrate "
       "calib.npz -o model.pte\n  isthmus run model.pte --input image.npy -o out\n\n`isthmus help COMMAND` lists the "
       "options of a command, with examples.");
-  std::vector<Command> commands{add_check(app), add_compile(app), add_explain(app), add_calibrate(app), add_merge(app),
-                                add_run(app),   add_eval(app),    add_bench(app),   add_inspect(app),   add_diff(app),
-                                add_fit(app),   add_sweep(app),   add_targets(app), add_preprocess(app)};
+  std::vector<Command> commands{add_check(app),   add_compile(app), add_explain(app),   add_calibrate(app),
+                                add_merge(app),   add_run(app),     add_eval(app),      add_bench(app),
+                                add_inspect(app), add_diff(app),    add_fit(app),       add_sweep(app),
+                                add_targets(app), add_verify(app),  add_preprocess(app)};
   return {std::move(owned), std::move(commands)};
 }
 

@@ -43,5 +43,6 @@ Command add_preprocess(CLI::App& app);
 Command add_run(CLI::App& app);
 Command add_sweep(CLI::App& app);
 Command add_targets(CLI::App& app);
+Command add_verify(CLI::App& app);
 
 }  // namespace isthmus

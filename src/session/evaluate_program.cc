@@ -15,6 +15,7 @@
 #include "session/foreign_cause.h"
 #include "session/io_quant.h"
 #include "session/labels.h"
+#include "session/program_sizes.h"
 #include "session/runners.h"
 #include "session/shard_work.h"
 
@@ -51,16 +52,10 @@ Expected<std::unique_ptr<Work>> open_work(const OpenFile& file, const ReferenceO
   };
   work->method = TRY(work->load());
   // A program of fixed sizes is compared with the model at just these sizes.
-  SizesOfInputs sizes;
-  for (const run::TensorInfo& input : work->method->inputs()) {
-    sizes.push_back(input.is_dynamic ? std::nullopt : std::optional(input.sizes));
-  }
+  const SizesOfInputs sizes = sizes_of(work->method->inputs());
   const OpenModel& reference = *TRY(open_reference(sizes));
   const Graph& graph = reference.model.graph;
-  PrepareOptions wanted = options.prepare;
-  for (std::size_t i = 0; i < sizes.size() && i < graph.inputs().size(); ++i) {
-    if (sizes[i]) wanted.shapes.inputs[graph[graph.inputs()[i]].name] = *sizes[i];
-  }
+  const PrepareOptions wanted = at_sizes(options.prepare, graph, sizes);
   work->prepared = TRY(within(prepare(graph, wanted, diagnostics), reference.path));
   TRY(within(demand_known_calls(work->prepared.graph, diagnostics), reference.path));
   work->examples = fitting_examples(work->prepared.graph, reference.model.examples);

@@ -12,6 +12,7 @@
 #include "session/open_model.h"
 #include "session/prepare.h"
 #include "session/program.h"
+#include "session/program_sizes.h"
 
 namespace isthmus {
 
@@ -20,9 +21,6 @@ struct EvaluateOptions {
   DataOptions data;        // may have the array "labels"
   ProgramOptions program;  // its threads run samples at the same time
 };
-
-// Opens the model that a program is compared with, where its inputs have the sizes of the program.
-using ReferenceOpener = std::function<Expected<const OpenModel*>(const SizesOfInputs& sizes)>;
 
 // `progress` gets the share that is done; false ends it with an error.
 Expected<Evaluation> evaluate_program(const OpenFile& file, const ReferenceOpener& open_reference,

@@ -14,19 +14,21 @@ Expected<LoadedProgram> load_program(const OpenFile& file, const ProgramOptions&
   }
   xnnpack::ThreadPool pool(options.threads);
   const std::uint64_t max_bytes = options.max_bytes.value_or(bytes_of_memory());
-  auto method = TRY(
-      within(run::Method::load(file.bytes, options.method,
-                               {.threads = pool.get(), .max_bytes = max_bytes, .with_profile = options.with_profile}),
-             file.path));
+  auto method = TRY(within(run::Method::load(file.bytes, options.method,
+                                             {.threads = pool.get(),
+                                              .max_bytes = max_bytes,
+                                              .with_profile = options.with_profile,
+                                              .shows_values = options.shows_values}),
+                           file.path));
   return LoadedProgram{std::move(pool), std::move(method), options.threads, max_bytes};
 }
 
 Expected<LoadedTosa> load_tosa(const OpenFile& file, const ProgramOptions& options) {
   xnnpack::ThreadPool pool(options.threads);
-  auto graph =
-      TRY(within(run::TosaGraph::load(
-                     file.bytes, {.threads = pool.get(), .max_bytes = options.max_bytes.value_or(bytes_of_memory())}),
-                 file.path));
+  auto graph = TRY(within(run::TosaGraph::load(file.bytes, {.threads = pool.get(),
+                                                            .max_bytes = options.max_bytes.value_or(bytes_of_memory()),
+                                                            .shows_values = options.shows_values}),
+                          file.path));
   return LoadedTosa{std::move(pool), std::move(graph), options.threads};
 }
 

@@ -18,6 +18,7 @@ struct ProgramOptions {
   std::string method = "forward";
   std::size_t threads = 1;
   bool with_profile = false;
+  bool shows_values = false;
   std::optional<std::uint64_t> max_bytes = {};  // that it may take; without it, what the machine has
 };
 

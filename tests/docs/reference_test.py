@@ -113,6 +113,7 @@ class Json(Folder):
         self.validate("explain", ("explain", CNN, "--target", "xnnpack"))
         self.validate("explain", ("explain", CNN, "--target", "xnnpack", "concat"))
         self.validate("eval", ("eval", program, "--reference", CNN, "--data", TEST, "--samples", "20"))
+        self.validate("verify", ("verify", program, "--reference", CNN, "--data", TEST, "--samples", "4"))
         self.validate("run", ("run", program, "--input", image, "-o", self.folder / "out"))
         self.validate("run", ("run", CNN, "--input", image, "-o", self.folder / "out"))
         self.validate("bench", ("bench", program, "--seconds", "0.05"))
