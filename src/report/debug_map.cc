@@ -30,11 +30,9 @@ class DebugMap {
         row["delegate"] = delegate.id;
         nodes = nodes_of(compiled_.made_by[i]);
         row["operators"] = operators_of(delegate);
-        Json by_operator = Json::object();
-        for (const Json& one : row["operators"]) {
-          by_operator[std::to_string(by_operator.size())] = {one["debug_handle"]};
-        }
-        delegate_map_[std::to_string(i)] = {{"name", delegate.id}, {"delegate_map", by_operator}};
+        // ExecuTorch's XNNPACK names events after kernels and numbers none: a map by number would be read as one by
+        // parts of names.
+        delegate_map_[std::to_string(i)] = {{"name", delegate.id}, {"delegate_map", Json::object()}};
       } else if (const auto* kernel = std::get_if<pte::KernelCall>(&instructions[i])) {
         row["kernel"] = run::kernel_of(plan, *kernel);
         nodes = nodes_of(compiled_.made_by[i]);
