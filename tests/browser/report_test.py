@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from island_model import write_island_model
+from large_model import write_large_model
 from webdriver import Browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -208,6 +209,22 @@ class Pages(unittest.TestCase):
         page.wait_for("document.querySelector('#detail h3').textContent.includes('onerror')")
         self.assertEqual(page.script("return document.images.length"), 0)
         self.assertNotEqual(page.script("return document.title"), "1")
+
+    def test_thousands_of_operators(self):
+        model, out = (pathlib.Path(self.folder.name) / name for name in ("thousands.pt2", "thousands.html"))
+        write_large_model(MODELS / "fmnist/cnn.pt2", model, "relu_4", 5200)
+        isthmus("check", model, "--target", "xnnpack", "-q", "--report", out)
+        page = self.open(out)
+        self.assertIn("5,218 operators", page.text("h1"))
+        self.assertLess(page.script("return document.querySelectorAll('.graph .item').length"), 200)
+        page.type("#search", "more_4711")
+        page.wait_for("!document.getElementById('found').hidden")
+        page.press("Enter")
+        page.wait_for("document.querySelector('#detail h3').textContent.includes('more_4711')")
+        # Only the modules around it are opened, and it alone is marked.
+        self.assertLess(page.script("return document.querySelectorAll('.graph .item').length"), 400)
+        self.assertEqual(page.script("return document.querySelectorAll('.graph .item.hit').length"), 1)
+        self.shoot("thousands")
 
     @unittest.skipUnless(SHARED.exists(), "the wider models are not here")
     def test_a_large_model(self):

@@ -38,7 +38,7 @@ function drawItem(box, level) {
   }
   const kind = isModule ? "module" + (item.open ? " open" : "") : item.kind === "node"
     ? (item.node.place < 0 && item.node.kind === "op" ? "host" : item.node.kind) : "end";
-  const group = s("g", { class: "item " + kind + (view.hits.has(item.id) ? " hit" : ""), id: "item-" + item.id, role: "treeitem",
+  const group = s("g", { class: "item " + kind + (isHit(item) ? " hit" : ""), id: "item-" + item.id, role: "treeitem",
     tabindex: "-1", "aria-level": level, "aria-label": nodeWords(item), "aria-expanded": isModule ? String(item.open) : null,
     "aria-selected": "false", transform: "translate(" + box.x.toFixed(1) + " " + box.y.toFixed(1) + ")",
     vars: item.kind === "node" && kind === "op" ? fillOf(item.node) : {} });

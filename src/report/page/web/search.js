@@ -57,6 +57,9 @@ function matches(text) {
     .sort((a, b) => rank(a.node) - rank(b.node) || a.index - b.index).map(({ index }) => index);
 }
 
+// An open module shows what it has inside.
+const isHit = (item) => view.hits.has(item.id) && !(item instanceof Module && item.open);
+
 // Nodes found, and the modules that hide them.
 function highlight(rows) {
   view.hits = new Set();
@@ -65,5 +68,5 @@ function highlight(rows) {
     view.hits.add(at.id);
     for (at = at.parent; at && at.parent; at = at.parent) if (!at.open) view.hits.add(at.id);
   }
-  for (const { group, item } of view.elements.values()) group.classList.toggle("hit", view.hits.has(item.id));
+  for (const { group, item } of view.elements.values()) group.classList.toggle("hit", isHit(item));
 }
