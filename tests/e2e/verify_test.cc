@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/bytes.h"
 #include "formats/executorch/pte.h"
 #include "formats/executorch/xnn_blob.h"
-#include "formats/npy.h"
-#include "program/anatomy/anatomy.h"
-#include "program/run/method.h"
 #include "support/command_line.h"
 #include "support/models.h"
 
@@ -139,58 +135,6 @@ TEST_F(Verify, NamesWhatMovesElementsToWrongPlaces) {
   const json found = verified(file, "vit", 3);
   EXPECT_EQ(found["departure"]["number"], wrong) << found["departure"];
   EXPECT_TRUE(found["departure"]["moves_elements"].get<bool>());
-}
-
-// Every value of a run of the first sample in calib_32.npz, as a device would leave them.
-TEST_F(Verify, ComparesWhatADeviceLeft) {
-  const std::string file = compiled("cnn", "xnnpack");
-  const Blob bytes = map_file(file).value();
-  const pte::Program program = pte::read_program(bytes).value();
-  const anatomy::Graph graph = anatomy::take_apart(program, program.plans[0]).value();
-  run::LoadOptions options;
-  options.shows_values = true;
-  run::Method method = run::Method::load(bytes, "forward", options).value();
-  Tensor input(DType::kF32, method.inputs()[0].sizes);
-  for (std::size_t i = 0; i < input.mutable_data<float>().size(); ++i) {
-    input.mutable_data<float>()[i] = static_cast<float>(i % 29) / 29;
-  }
-  std::filesystem::create_directory(folder_ / "dumped");
-  std::filesystem::create_directory(folder_ / "data");
-  ASSERT_TRUE(write_file(path("data/x.npy"), write_npy(input.view()).value()));
-  const auto write = [&](bool disturbs) {
-    const auto show = [&](const anatomy::Event& event, const Tensor& elements) {
-      for (const anatomy::Node& node : graph.nodes) {
-        for (const std::uint32_t output : node.outputs) {
-          if (graph.values[output].event != event) continue;
-          Tensor copy(elements.dtype(), elements.sizes());
-          std::ranges::copy(elements.bytes(), copy.mutable_bytes().begin());
-          const std::string name = graph.values[output].name;
-          // A kernel of the device that computes nonsense in the middle of the network.
-          if (disturbs && node.number == 7) {
-            for (std::byte& byte : copy.mutable_bytes()) byte ^= std::byte{0x35};
-          }
-          std::string stem = name;
-          std::ranges::replace(stem, ' ', '_');
-          EXPECT_TRUE(write_file(path("dumped/" + stem + ".npy"), write_npy(copy.view()).value()));
-        }
-      }
-    };
-    const std::vector<Tensor> inputs{input};
-    EXPECT_TRUE(method.run(inputs, show).has_value());
-  };
-  const std::string arguments = "verify " + file + " --reference " + kModels + "cnn.pt2 --data " + path("data") +
-                                " --device-outputs " + path("dumped") + " --json";
-  write(false);
-  const auto sound = isthmus(arguments);
-  EXPECT_EQ(sound.code, 0) << sound.err;
-  write(true);
-  const auto broken = isthmus(arguments);
-  EXPECT_EQ(broken.code, 3) << broken.err;
-  const json found = json::parse(broken.out, nullptr, false);
-  EXPECT_EQ(found["departure"]["number"], 7) << found["departure"];
-  const auto none = isthmus("verify " + file + " --reference " + kModels + "cnn.pt2 --device-outputs " + path("data"));
-  EXPECT_EQ(none.code, 1);
-  EXPECT_NE(none.err.find("named after a value of the program"), std::string::npos) << none.err;
 }
 
 }  // namespace
