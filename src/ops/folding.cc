@@ -8,9 +8,8 @@
 #include "ops/table.h"
 
 namespace isthmus {
-namespace {
 
-std::uint64_t element_count(const Shape& shape, std::size_t first_axis = 0) {
+std::uint64_t element_count(const Shape& shape, std::size_t first_axis) {
   std::uint64_t count = 1;
   for (std::size_t axis = first_axis; axis < shape.size(); ++axis) {
     const auto size = shape[axis].is_fixed() ? static_cast<std::uint64_t>(shape[axis].value()) : ~std::uint64_t{0};
@@ -18,6 +17,8 @@ std::uint64_t element_count(const Shape& shape, std::size_t first_axis = 0) {
   }
   return count;
 }
+
+namespace {
 
 // How many numbers of its inputs make one of its result, where these are more than its inputs have in all.
 std::uint64_t terms(const Graph& graph, const Node& node) {

@@ -20,6 +20,8 @@ struct FoldingBudget {
   bool take(std::uint64_t wanted_steps, std::uint64_t wanted_bytes);
 };
 
+// Saturates, also where a size is not known.
+std::uint64_t element_count(const Shape& shape, std::size_t first_axis = 0);
 // An upper bound of what the kernel of a node of the graph does.
 std::uint64_t folding_steps(const Graph& graph, const Node& node);
 

@@ -6,41 +6,38 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <set>
 #include <span>
 
 #include "base/near_words.h"
+#include "base/toml_text.h"
 #include "base/untrusted_text.h"
 #include "cli/model_options.h"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxPoints = 100'000;
-
-tl::unexpected<Error> wrong(const std::string& path, const toml::source_region& at, std::string_view what) {
-  return bad_input(fmt::format("{}:{}: {}", harmless(path), at.begin.line, what));
-}
 
 Expected<std::string> string_of(const toml::node& node, const std::string& path) {
   const auto* text = node.as_string();
-  if (text == nullptr || text->get().empty()) return wrong(path, node.source(), "expected a text in quotes");
+  if (text == nullptr || text->get().empty())
+    return wrong_line(path, node.source().begin.line, "expected a text in quotes");
   return text->get();
 }
 
 Expected<std::vector<std::string>> targets_of(const toml::node& node, const std::string& path) {
   const toml::array* array = node.as_array();
-  if (array == nullptr || array->empty()) return wrong(path, node.source(), "expected a list of targets");
+  if (array == nullptr || array->empty())
+    return wrong_line(path, node.source().begin.line, "expected a list of targets");
   std::vector<std::string> found;
   for (const toml::node& element : *array) {
     std::string name = TRY(string_of(element, path));
     const std::string mistake = target_names()(name);
-    if (!mistake.empty()) return wrong(path, element.source(), mistake);
+    if (!mistake.empty()) return wrong_line(path, element.source().begin.line, mistake);
     if (std::ranges::find(found, name) != found.end()) {
-      return wrong(path, element.source(), fmt::format("{} occurs twice", name));
+      return wrong_line(path, element.source().begin.line, fmt::format("{} occurs twice", name));
     }
     found.push_back(std::move(name));
   }
@@ -71,9 +68,9 @@ constexpr std::string_view kTargets = "targets";
 tl::unexpected<Error> unknown_key(const toml::key& key, const std::vector<std::string_view>& known,
                                   const std::string& path) {
   const auto near = near_words(key.str(), known, 1);
-  return wrong(path, key.source(),
-               fmt::format("unknown key {}; {} are known{}", shown(key.str()), fmt::join(known, ", "),
-                           near.empty() ? "" : fmt::format("; did you mean {}?", near[0])));
+  return wrong_line(path, key.source().begin.line,
+                    fmt::format("unknown key {}; {} are known{}", shown(key.str()), fmt::join(known, ", "),
+                                near.empty() ? "" : fmt::format("; did you mean {}?", near[0])));
 }
 
 // All of [[model]] or [[configuration]]; `targets` is taken where the row has them.
@@ -82,7 +79,7 @@ Expected<std::vector<Row>> rows_of(const toml::node& node, std::span<const Key<R
                                    const std::string& path) {
   const toml::array* array = node.as_array();
   if (array == nullptr || array->empty() || !array->is_homogeneous(toml::node_type::table)) {
-    return wrong(path, node.source(), fmt::format("expected a table, as [[{}]]", what));
+    return wrong_line(path, node.source().begin.line, fmt::format("expected a table, as [[{}]]", what));
   }
   constexpr bool kHasTargets = requires(Row row) { row.targets; };
   std::vector<std::string_view> known;
@@ -104,7 +101,7 @@ Expected<std::vector<Row>> rows_of(const toml::node& node, std::span<const Key<R
     }
     for (const Key<Row>& key : keys) {
       if (key.is_needed && (row.*(key.text)).empty()) {
-        return wrong(path, element.source(), fmt::format("[[{}]] needs `{}`", what, key.name));
+        return wrong_line(path, element.source().begin.line, fmt::format("[[{}]] needs `{}`", what, key.name));
       }
     }
     rows.push_back(std::move(row));
@@ -145,22 +142,10 @@ Expected<std::vector<SweepPoint>> points_of(const std::vector<SweepModel>& model
   return points;
 }
 
-Expected<toml::table> parsed(std::string_view text, const std::string& path) {
-  if (text.size() > kMaxBytes) return bad_input(fmt::format("{}: more than {} bytes", harmless(path), kMaxBytes));
-  if (!is_utf8(text)) return bad_input(fmt::format("{}: not UTF-8", harmless(path)));
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return wrong(path, error.source(), harmless(error.description()));
-  } catch (const std::exception& error) {
-    return bad_input(fmt::format("{}: {}", harmless(path), harmless(error.what())));
-  }
-}
-
 }  // namespace
 
 Expected<SweepPlan> read_plan(std::string_view text, const std::string& path) {
-  const toml::table table = TRY(parsed(text, path));
+  const toml::table table = TRY(parse_toml(text, path));
   SweepPlan plan;
   plan.folder = std::filesystem::path(path).replace_extension(".sweep").string();
   std::vector<std::string> targets;

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <sstream>
 #include <type_traits>
 
 #include "base/near_words.h"
+#include "base/toml_text.h"
 #include "base/untrusted_text.h"
 #include "ir/op.h"
 #include "quantize/config/pins.h"
@@ -21,15 +21,10 @@ namespace isthmus {
 namespace {
 
 // Far beyond real files; rules times nodes times globs stays small.
-constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLongestGlob = 200;
 
 std::size_t line_of(const toml::source_region& region) { return region.begin.line; }
-
-tl::unexpected<Error> wrong(const std::string& path, std::size_t line, std::string_view what) {
-  return bad_input(fmt::format("{}:{}: {}", harmless(path), line, what));
-}
 
 // "; did you mean \"mse\"?", or nothing where no word is close.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> words) {
@@ -238,13 +233,13 @@ Expected<void> read_key(const toml::key& key, const toml::node& node,
     for (const Key<Settings>& allowed : keys) names.push_back(allowed.name);
     std::string hint = did_you_mean(key.str(), names);
     if (hint.empty()) hint = fmt::format("; there are {}", fmt::join(names, ", "));
-    return wrong(path, line_of(key.source()), fmt::format("unknown key {}{}", shown(key.str()), hint));
+    return wrong_line(path, line_of(key.source()), fmt::format("unknown key {}{}", shown(key.str()), hint));
   }
   const auto done = row->read(node, settings);
   if (done) return {};
   std::string found;
   if (const auto* text = node.as_string()) found = " = " + shown(text->get());
-  return wrong(path, line_of(node.source()), fmt::format("{}{}: {}", row->name, found, done.error().message));
+  return wrong_line(path, line_of(node.source()), fmt::format("{}{}: {}", row->name, found, done.error().message));
 }
 
 Expected<QuantRule> read_rule(const toml::table& table, const std::string& path) {
@@ -254,10 +249,10 @@ Expected<QuantRule> read_rule(const toml::table& table, const std::string& path)
     TRY(read_key(*key, *node, kRuleKeys, {}, path, rule));
   }
   if (rule.node.empty() && rule.module.empty() && rule.op.empty()) {
-    return wrong(path, rule.line, "a rule needs node, module or op to select nodes");
+    return wrong_line(path, rule.line, "a rule needs node, module or op to select nodes");
   }
   if (!rule.in_float && !rule.estimator && !rule.per_channel && !rule.range) {
-    return wrong(path, rule.line, "a rule needs a setting: precision, estimator, per_channel or range");
+    return wrong_line(path, rule.line, "a rule needs a setting: precision, estimator, per_channel or range");
   }
   return rule;
 }
@@ -265,25 +260,14 @@ Expected<QuantRule> read_rule(const toml::table& table, const std::string& path)
 Expected<std::vector<QuantRule>> read_rules(const toml::key& key, const toml::node& node, const std::string& path) {
   const auto* list = node.as_array();
   if (list == nullptr || !std::ranges::all_of(*list, [](const toml::node& item) { return item.is_table(); })) {
-    return wrong(path, line_of(key.source()), "rules are an array of tables: begin each with [[rule]]");
+    return wrong_line(path, line_of(key.source()), "rules are an array of tables: begin each with [[rule]]");
   }
   if (list->size() > kMaxRules) {
-    return wrong(path, line_of(key.source()), fmt::format("{} rules, at most {}", list->size(), kMaxRules));
+    return wrong_line(path, line_of(key.source()), fmt::format("{} rules, at most {}", list->size(), kMaxRules));
   }
   std::vector<QuantRule> rules;
   for (const toml::node& item : *list) rules.push_back(TRY(read_rule(*item.as_table(), path)));
   return rules;
-}
-
-Expected<toml::table> parsed(std::string_view text, const std::string& path) {
-  if (text.size() > kMaxBytes) return bad_input(fmt::format("{}: larger than {} bytes", harmless(path), kMaxBytes));
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return wrong(path, line_of(error.source()), harmless(error.description()));
-  } catch (const std::exception& error) {
-    return bad_input(fmt::format("{}: {}", harmless(path), harmless(error.what())));
-  }
 }
 
 // By value: the names that it goes by besides its own.
@@ -343,7 +327,7 @@ Expected<QuantConfig> read_config(std::string_view text, const std::string& path
 }
 
 Expected<QuantConfig> read_config(std::string_view text, const std::string& path, QuantConfig config) {
-  const toml::table table = TRY(parsed(text, path));
+  const toml::table table = TRY(parse_toml(text, path));
   for (const auto& [key, node] : in_order(table)) {
     if (key->str() == kRule) {
       config.rules = TRY(read_rules(*key, *node, path));

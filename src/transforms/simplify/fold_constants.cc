@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "interpret/interpreter.h"
+#include "ops/folding.h"
 #include "ops/table.h"
 #include "transforms/simplify/rewrites.h"
 
@@ -12,15 +13,6 @@ namespace {
 // A result larger than this is made only if it has no more elements than its inputs: an expanded scalar stays
 // one, quantized values become weights.
 constexpr std::uint64_t kMaxGrowth = std::uint64_t{1} << 20;
-
-std::uint64_t element_count(const Shape& shape, std::size_t first_axis = 0) {
-  std::uint64_t count = 1;
-  for (std::size_t axis = first_axis; axis < shape.size(); ++axis) {
-    const auto size = shape[axis].is_fixed() ? static_cast<std::uint64_t>(shape[axis].value()) : ~std::uint64_t{0};
-    count = multiply_sizes(count, size).value_or(~std::uint64_t{0});
-  }
-  return count;
-}
 
 bool is_worth_storing(const Site& site, std::uint64_t bytes) {
   std::uint64_t available = kMaxGrowth;
