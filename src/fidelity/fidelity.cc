@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/portable_math.h"
 #include "fidelity/judge.h"
@@ -15,6 +16,7 @@
 #include "fidelity/replay.h"
 #include "fidelity/rounding.h"
 #include "interpret/interpreter.h"
+#include "interpret/quantized_types.h"
 
 namespace isthmus::fidelity {
 namespace {
@@ -30,7 +32,8 @@ class Verifier {
         model_(model),
         options_(options),
         readings_(readings(program)),
-        makers_(program.makers()) {
+        makers_(program.makers()),
+        limits_(program.values.size()) {
     for (std::uint32_t i = 0; i < program.values.size(); ++i) {
       if (program.values[i].event) by_event_.emplace(*program.values[i].event, i);
     }
@@ -98,15 +101,36 @@ class Verifier {
     }
     return values;
   }
-  static void keep(RunValues& values, std::uint32_t value, const Tensor& tensor, const Reading& reading) {
+  void keep(RunValues& values, std::uint32_t value, const Tensor& tensor, const Reading& reading) {
     values.program[value] = numbers_of(tensor, reading);
     values.sizes[value] = tensor.sizes();
+    if (tensor.dtype() == DType::kI8 || tensor.dtype() == DType::kU8 || tensor.dtype() == DType::kI16) {
+      const QuantizedRange range = quantized_range(tensor.dtype());
+      limits_[value] = {number_of(range.min, reading), number_of(range.max, reading)};
+    }
   }
   // What was shown as floats is the numbers themselves.
   Reading reading_of(std::uint32_t value, const Tensor& tensor) const {
     return tensor.dtype() == DType::kF32 || tensor.dtype() == DType::kF64 ? Reading{} : readings_[value];
   }
 
+  // The steps of the device, each beside what the same step loses here. Where not every value has a file, a step is as
+  // long as several here, and may cut off numbers on the way.
+  Expected<void> examine_dump(std::vector<RunValues>& first, std::span<const SymbolValues> symbols) {
+    RunValues dumped = first[0];
+    TRY(take_dump(dumped));
+    known_.clear();
+    TRY(examine_all(first, symbols));
+    const std::map<std::uint32_t, Known> here = std::move(known_);
+    known_.clear();
+    suspects_.clear();
+    first[0] = std::move(dumped);
+    TRY(examine_all(first, symbols));
+    for (auto& [value, known] : known_) {
+      if (const std::optional<Powers>& own = here.at(value).step.own) known.step.here = own->noise;
+    }
+    return {};
+  }
   // What the device left, in the place of what was made here.
   Expected<void> take_dump(RunValues& values) {
     std::vector<bool> is_there(program_.values.size());
@@ -155,6 +179,17 @@ class Verifier {
     for (const std::uint32_t value : front) held.emplace(value, *matching_.matches[value]);
     return held;
   }
+  // To what the value's type can hold. A device is not to blame for the scales of its program.
+  void cut(Tensor& wanted, std::uint32_t value, const Match& match) const {
+    if (!limits_[value]) return;
+    const auto all = [&](float limit) {
+      const std::vector<float> same(static_cast<std::size_t>(wanted.count()), limit);
+      return as_in_model(same, wanted.sizes(), match.holding);
+    };
+    const std::vector<float> least = all(limits_[value]->first), most = all(limits_[value]->second);
+    const auto numbers = wanted.mutable_data<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::clamp(numbers[i], least[i], most[i]);
+  }
   Roundings roundings(std::span<const RunValues> runs) const { return {program_, readings_, makers_, runs}; }
 
   Expected<void> add_run(Step& step, const Match& match, const Held& front, const std::optional<Region>& region,
@@ -163,8 +198,9 @@ class Verifier {
     if (!found) return {};
     step.total.add(run.model[match.value.index]->data<float>(), found->data<float>());
     if (!region) return {};
-    const auto wanted = TRY(replay(model_, *region, front, run, symbols));
+    auto wanted = TRY(replay(model_, *region, front, run, symbols));
     if (!wanted || wanted->dtype() != DType::kF32 || wanted->count() != found->count()) return {};
+    if (options_.dump != nullptr) cut(*wanted, step.value, match);
     if (!step.own) step.own.emplace();
     const double before = step.own->signal;
     step.own->add(wanted->data<float>(), found->data<float>());
@@ -177,18 +213,14 @@ class Verifier {
     const IsMade is_made = [&](std::uint32_t value, const Match& match,
                                std::span<const std::uint32_t> front) -> Expected<bool> {
       Step step = TRY(examined(value, match, front, first, symbols));
-      if (!step.own || !departs(*step.own, step.rounding) || is_misled(step)) return true;
+      if (!departs(step) || is_misled(step)) return true;
       suspects_.insert_or_assign(value, std::move(step));
       return false;
     };
     TRY(match_values(program_, readings_, model_, first, is_made, matching_));
     TRY(examine_all(first, symbols));
     while (drop_misleading() || drop_departing()) TRY(examine_all(first, symbols));
-    if (options_.dump != nullptr) {
-      TRY(take_dump(first[0]));
-      known_.clear();
-      TRY(examine_all(first, symbols));
-    }
+    if (options_.dump != nullptr) TRY(examine_dump(first, symbols));
     for (std::uint32_t node = 0; node < program_.nodes.size(); ++node) {
       for (const std::uint32_t value : program_.nodes[node].outputs) add_step(node, value, first);
     }
@@ -242,8 +274,7 @@ class Verifier {
     std::vector<bool> is_kept(program_.values.size(), true);
     bool drops = false;
     for (const auto& [value, known] : known_) {
-      if (!matching_.matches[value] || known.step.is_output || !known.step.own) continue;
-      if (!departs(*known.step.own, known.step.rounding)) continue;
+      if (!matching_.matches[value] || known.step.is_output || !departs(known.step)) continue;
       suspects_.insert_or_assign(value, known.step);
       is_kept[value] = false;
       drops = true;
@@ -303,6 +334,8 @@ class Verifier {
   const Options& options_;
   std::vector<Reading> readings_;
   std::vector<std::optional<std::uint32_t>> makers_;
+  std::vector<std::optional<std::pair<float, float>>>
+      limits_;  // by value of the program: the least and greatest number
   std::map<anatomy::Event, std::uint32_t> by_event_;
   StateValues states_;
   Matching matching_;

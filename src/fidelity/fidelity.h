@@ -35,6 +35,7 @@ struct Step {
   Powers total;                     // against the model's numbers
   std::optional<Powers> own;        // against what the model makes of the program's numbers before it
   double rounding = 0;              // the noise that rounding explains, of `own`
+  double here = 0;                  // of a step of a device: the noise that the same step of this machine has
   std::optional<double> before_db;  // the least of what is before it; nothing: inputs of the model alone
   bool is_output = false;
 };
@@ -64,7 +65,8 @@ struct Verification {
 using RunShown =
     std::function<Expected<std::vector<std::optional<Tensor>>>(std::span<const Tensor>, const anatomy::Show&)>;
 
-// What a device left of the first sample, by value of the program.
+// What a device left of the first sample, by value of the program. Its steps depart where they lose more than those of
+// this machine.
 using Dump = std::vector<std::optional<Tensor>>;
 
 struct Options {

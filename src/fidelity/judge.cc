@@ -61,14 +61,19 @@ std::optional<std::uint32_t> misplacing(const Evidence& evidence, std::uint32_t 
 
 }  // namespace
 
-bool departs(const Powers& own, double rounding) {
-  return !own.is_finite || (own.db() < kMinOwnDb && own.noise > kMaxExcess * rounding);
+// A device that only rounds in another way is no farther from the model than this machine and that rounding together:
+// lengths of vectors, not their squares, have this bound, whatever both errors have in common.
+bool departs(const Step& step) {
+  if (!step.own) return false;
+  if (!step.own->is_finite) return true;
+  return step.own->db() < kMinOwnDb &&
+         std::sqrt(step.own->noise) > std::sqrt(kMaxExcess * step.rounding) + std::sqrt(step.here);
 }
 
 void judge(const Evidence& evidence, Verification& result) {
   for (std::size_t i = 0; i < result.steps.size() && !result.departure; ++i) {
     const Step& step = result.steps[i];
-    if (!step.own || !departs(*step.own, step.rounding)) continue;
+    if (!departs(step)) continue;
     Departure departure;
     departure.step = i;
     departure.between = nodes_behind(evidence.program, evidence.makers, evidence.matching.fronts[step.node], step.node);

@@ -12,8 +12,8 @@
 
 namespace isthmus::fidelity {
 
-// Whether an error is more than rounding.
-bool departs(const Powers& own, double rounding);
+// Whether a step's own error is more than rounding explains.
+bool departs(const Step& step);
 
 struct Evidence {
   const anatomy::Graph& program;

@@ -32,9 +32,8 @@ std::vector<float> numbers_of(const Tensor& tensor, const Reading& reading) {
   if (tensor.dtype() == DType::kBool || tensor.dtype() == DType::kF16 || tensor.dtype() == DType::kBF16) return result;
   result.reserve(static_cast<std::size_t>(tensor.count()));
   dispatch(tensor.dtype(), [&]<class Number>(Number) {
-    const auto zero_point = static_cast<double>(reading.zero_point);
     for (const Number element : tensor.data<Number>()) {
-      result.push_back(static_cast<float>((static_cast<double>(element) - zero_point) * reading.scale));
+      result.push_back(number_of(static_cast<double>(element), reading));
     }
   });
   return result;

@@ -20,6 +20,11 @@ struct Reading {
 // By value of the program.
 std::vector<Reading> readings(const anatomy::Graph& program);
 
+// What an element stands for.
+inline float number_of(double element, const Reading& reading) {
+  return static_cast<float>((element - static_cast<double>(reading.zero_point)) * reading.scale);
+}
+
 // Fails to give numbers, which is an empty list, for element types that are not numbers.
 std::vector<float> numbers_of(const Tensor& tensor, const Reading& reading);
 

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/bytes.h"
 #include "formats/executorch/pte.h"
 #include "formats/executorch/xnn_blob.h"
+#include "formats/npy.h"
+#include "program/anatomy/anatomy.h"
+#include "program/run/method.h"
 #include "support/command_line.h"
 #include "support/models.h"
 
@@ -135,6 +139,74 @@ TEST_F(Verify, NamesWhatMovesElementsToWrongPlaces) {
   const json found = verified(file, "vit", 3);
   EXPECT_EQ(found["departure"]["number"], wrong) << found["departure"];
   EXPECT_TRUE(found["departure"]["moves_elements"].get<bool>());
+}
+
+// What a device would leave of a run of `file`, as files in `folder`. `disturbed` computes nonsense.
+void dump(const std::string& file, const Tensor& input, const std::filesystem::path& folder,
+          std::optional<std::size_t> disturbed, const std::function<bool(const std::string& name)>& is_wanted) {
+  const Blob bytes = map_file(file).value();
+  const pte::Program program = pte::read_program(bytes).value();
+  const anatomy::Graph graph = anatomy::take_apart(program, program.plans[0]).value();
+  run::LoadOptions options;
+  options.shows_values = true;
+  run::Method method = run::Method::load(bytes, "forward", options).value();
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const auto show = [&](const anatomy::Event& event, const Tensor& elements) {
+    for (const anatomy::Node& node : graph.nodes) {
+      for (const std::uint32_t output : node.outputs) {
+        std::string stem = graph.values[output].name;
+        std::ranges::replace(stem, ' ', '_');
+        if (graph.values[output].event != event || !is_wanted(stem)) continue;
+        Tensor copy(elements.dtype(), elements.sizes());
+        std::ranges::copy(elements.bytes(), copy.mutable_bytes().begin());
+        if (node.number == disturbed) {
+          for (std::byte& byte : copy.mutable_bytes()) byte ^= std::byte{0x35};
+        }
+        EXPECT_TRUE(write_file((folder / (stem + ".npy")).string(), write_npy(copy.view()).value()));
+      }
+    }
+  };
+  const std::vector<Tensor> inputs{input};
+  EXPECT_TRUE(method.run(inputs, show).has_value());
+}
+
+TEST_F(Verify, ComparesWhatADeviceLeft) {
+  const std::string file = compiled("cnn", "xnnpack");
+  // Nothing like the images that ranges were calibrated with: means are beyond theirs, and cut off.
+  Tensor input(DType::kF32, {1, 1, 28, 28});
+  for (std::size_t i = 0; i < input.mutable_data<float>().size(); ++i) {
+    input.mutable_data<float>()[i] = static_cast<float>(i % 29) / 29;
+  }
+  std::filesystem::create_directory(folder_ / "data");
+  ASSERT_TRUE(write_file(path("data/x.npy"), write_npy(input.view()).value()));
+  const std::string here = "verify " + file + " --reference " + kModels + "cnn.pt2 --data " + path("data") + " --json";
+  const std::string there = here + " --device-outputs " + path("dumped");
+  const auto all = [](const std::string&) { return true; };
+  const auto departure = [&](const std::string& arguments) {
+    const auto done = isthmus(arguments);
+    EXPECT_EQ(done.code, 3) << done.err;
+    return json::parse(done.out, nullptr, false)["departure"];
+  };
+  EXPECT_EQ(departure(here)["model_value"], "mean");
+
+  // What the program cuts off is not the device's doing, in each step and in all of them at once.
+  dump(file, input, folder_ / "dumped", {}, all);
+  const auto sound = isthmus(there);
+  EXPECT_EQ(sound.code, 0) << sound.err;
+  dump(file, input, folder_ / "dumped", {}, [](const std::string& name) { return name.starts_with("output"); });
+  const auto sound_output = isthmus(there);
+  EXPECT_EQ(sound_output.code, 0) << sound_output.err;
+  // A kernel of the device that computes nonsense: early, in the middle of the network, at what is cut off, and behind
+  // it.
+  for (const std::size_t number : {3, 7, 10, 14}) {
+    dump(file, input, folder_ / "dumped", number, all);
+    const json found = departure(there);
+    EXPECT_EQ(found["number"], number) << found;
+  }
+  const auto none = isthmus("verify " + file + " --reference " + kModels + "cnn.pt2 --device-outputs " + path("data"));
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("named after a value of the program"), std::string::npos) << none.err;
 }
 
 }  // namespace
