@@ -78,8 +78,9 @@ std::string compared(const std::vector<std::optional<Tensor>>& found, const std:
 std::string first_line(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
   // The reason without the node that it is about.
-  if (const std::size_t colon = line.find(" stays foreign: "); colon != std::string::npos)
-    line = line.substr(colon + 16);
+  constexpr std::string_view kBefore = " is not supported: ";
+  if (const std::size_t start = line.find(kBefore); start != std::string::npos)
+    line = line.substr(start + kBefore.size());
   return line;
 }
 
